@@ -1,0 +1,66 @@
+package groth16
+
+// ProvingKey is what a prover needs of a circuit: points, and the matrices A and B in compressed sparse rows.
+// It holds views, normally of a mapped prepared file (see package circuit), and never changes: any number of goroutines
+// may read it until its owner unmaps it.
+//
+// Points are affine, their coordinates in Montgomery form, little-endian: the form of the zkey, of gnark-crypto in memory and of
+// the GPU kernels alike. The point at infinity is all zero bytes.
+type ProvingKey struct {
+	Curve   Curve
+	Vars    int // wires, the constant one included
+	Public  int // public wires, the constant one not included: wires 1..Public
+	Domain  int // size of the evaluation domain, a power of two
+	Rows    int // rows of the matrices in use: constraints, then one per public wire and the constant; at most Domain
+	Entries int // non-zero entries of both matrices
+
+	// Single points: Alpha1, Beta1, Delta1 in G1, Beta2, Delta2 in G2.
+	Alpha1, Beta1, Delta1, Beta2, Delta2 []byte
+
+	PointsA  Section // Vars points of G1
+	PointsB1 Section // Vars points of G1
+	PointsB2 Section // Vars points of G2
+	PointsC  Section // Vars-Public-1 points of G1: wires Public+1 and up
+	PointsH  Section // Domain points of G1: the Lagrange basis on the odd coset, over delta (snarkjs's form)
+
+	A, B Matrix
+	// Coefficients are the distinct entries of A and B: 32 bytes each, Montgomery, little-endian. The first two are 1 and -1.
+	Coefficients Section
+}
+
+// Matrix is a sparse matrix in compressed rows. Row i has the entries Starts[i] to Starts[i+1] of Columns and Values.
+// All numbers are u32, little-endian.
+type Matrix struct {
+	Starts  Section // Rows+1
+	Columns Section // wire of each entry, < Vars
+	Values  Section // index of each entry into the coefficients
+}
+
+// Section is a read-only array of bytes whose content is checked when it is first touched, so that opening a large key
+// costs nothing. The zero Section is empty.
+type Section struct {
+	data  []byte
+	touch func(lo, hi int) error
+}
+
+// NewSection makes a Section over data. touch, if not nil, checks the bytes [lo, hi) of data before their first use;
+// it must be safe for concurrent use and cheap when they have been checked already.
+func NewSection(data []byte, touch func(lo, hi int) error) Section {
+	return Section{data: data, touch: touch}
+}
+
+// Len is the length in bytes.
+func (s Section) Len() int { return len(s.data) }
+
+// Bytes returns the whole section, checked.
+func (s Section) Bytes() ([]byte, error) { return s.Range(0, len(s.data)) }
+
+// Range returns the bytes [lo, hi), checked.
+func (s Section) Range(lo, hi int) ([]byte, error) {
+	if s.touch != nil && lo < hi {
+		if err := s.touch(lo, hi); err != nil {
+			return nil, err
+		}
+	}
+	return s.data[lo:hi:hi], nil
+}
