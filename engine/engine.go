@@ -2,56 +2,135 @@ package engine
 
 import (
 	"context"
+	"fmt"
+	"sync"
 
 	"github.com/pinion-zk/pinion/circuit"
+	"github.com/pinion-zk/pinion/gpu"
+	"github.com/pinion-zk/pinion/pool"
 )
 
 // An Engine proves jobs. It is safe for concurrent use.
 type Engine struct {
-	config Config
+	config   Config
+	device   gpu.Info
+	memory   *pool.Budget // the device's own; nil when it works in host memory
+	circuits *residency
+	workers  chan struct{} // holds a token for each job in witness or synthesis
+	count    counters
+
+	mu      sync.Mutex
+	running int
+	closed  bool
+	drained chan struct{} // closed when the engine is closed and no job is left
+	fault   error         // why the device isn't trusted
 }
 
 // New starts an engine.
-func New(config Config) *Engine { return &Engine{config: config} }
-
-// Admit resolves the request's circuit, waits until all the memory that the job will need is reserved (first come, first served),
-// and loads the circuit if need be. A job that can't be served is refused at once. The caller must Close the job.
-func (e *Engine) Admit(ctx context.Context, req Request) (*Job, error) { return nil, nil }
+func New(config Config) *Engine {
+	config = config.withDefaults()
+	e := &Engine{
+		config:  config,
+		device:  config.Executor.Info(),
+		workers: make(chan struct{}, config.Workers),
+		drained: make(chan struct{}),
+	}
+	if e.device.Memory > 0 {
+		e.memory = pool.NewBudget(e.device.Memory)
+	}
+	e.circuits = newResidency(e)
+	config.Budget.OnPressure(e.circuits.reclaimHost)
+	if e.memory != nil {
+		e.memory.OnPressure(e.circuits.reclaimDevice)
+	}
+	return e
+}
 
 // Prove is Admit, Job.Prove and Job.Close.
-func (e *Engine) Prove(ctx context.Context, req Request) (*Outcome, error) { return nil, nil }
+func (e *Engine) Prove(ctx context.Context, req Request) (*Outcome, error) {
+	job, err := e.Admit(ctx, req)
+	if err != nil {
+		return nil, err
+	}
+	defer job.Close()
+	return job.Prove(ctx)
+}
 
 // Preload loads a circuit, so that its first job doesn't wait for that. It stays until its memory is needed elsewhere.
-func (e *Engine) Preload(ctx context.Context, ref circuit.Ref) error { return nil }
+func (e *Engine) Preload(ctx context.Context, ref circuit.Ref) error {
+	if err := e.enter(); err != nil {
+		return err
+	}
+	defer e.leave()
+	info, err := e.resolve(ref)
+	if err != nil {
+		return err
+	}
+	lease, err := e.acquire(ctx, info.Ref(), func(sizes) cost { return cost{} })
+	if err != nil {
+		return err
+	}
+	lease.release()
+	return nil
+}
 
 // Healthy returns nil, or why the device isn't trusted any more: jobs are refused then, with a device_fault that others may retry.
-func (e *Engine) Healthy() error { return nil }
+func (e *Engine) Healthy() error {
+	e.mu.Lock()
+	fault := e.fault
+	e.mu.Unlock()
+	if fault != nil {
+		return fault
+	}
+	return e.config.Executor.Healthy()
+}
 
-// Stats returns what was counted since New.
-func (e *Engine) Stats() Stats { return Stats{} }
+// distrust records why the device isn't trusted any more; the first reason stands.
+func (e *Engine) distrust(fault error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.fault == nil {
+		e.fault = fault
+	}
+}
 
-// Close stops admitting, waits for the jobs that were admitted, and unloads all circuits.
-// If ctx ends first it returns its error, and the circuits in use stay loaded.
-func (e *Engine) Close(ctx context.Context) error { return nil }
+// enter counts a job in, leave counts it out.
+func (e *Engine) enter() error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.closed {
+		return fail(CodeInternal, true, ErrClosed)
+	}
+	e.running++
+	return nil
+}
 
-// A Job is a request that was admitted. Its methods are called by one goroutine.
-type Job struct{}
+func (e *Engine) leave() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.running--
+	if e.closed && e.running == 0 {
+		close(e.drained)
+	}
+}
 
-// Prove makes the job's proofs, and checks each. It is called once. Until the device has begun, it stops promptly when ctx ends; then it
-// waits for the device, since that reads the job's buffers.
-func (j *Job) Prove(ctx context.Context) (*Outcome, error) { return nil, nil }
+// Close stops admitting, waits for the jobs that were admitted, and unloads all circuits; the memory that they took is back then.
+// If ctx ends first it returns its error, and the jobs go on; it may be called again.
+func (e *Engine) Close(ctx context.Context) error {
+	e.mu.Lock()
+	if !e.closed {
+		e.closed = true
+		if e.running == 0 {
+			close(e.drained)
+		}
+	}
+	e.mu.Unlock()
 
-// Close gives back all that the job holds. It may be called more than once.
-func (j *Job) Close() {}
-
-// Stats are counters since the engine's start, but for Circuits and Running.
-type Stats struct {
-	Proofs       int64 // proofs that left, verified
-	Wrong        int64 // proofs that the device made and that didn't verify
-	Again        int64 // jobs whose proofs were made again
-	DeviceFaults int64 // errors of the device, and wrong answers that weren't the witness's fault
-	Loads        int64 // circuits loaded
-	Evictions    int64 // circuits unloaded because their memory was needed elsewhere
-	Circuits     int   // circuits loaded now
-	Running      int   // jobs admitted now
+	select {
+	case <-e.drained:
+	case <-ctx.Done():
+		return fmt.Errorf("engine: %d jobs are still running: %w", e.Stats().Running, context.Cause(ctx))
+	}
+	e.circuits.unloadAll()
+	return nil
 }

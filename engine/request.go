@@ -5,6 +5,7 @@ import (
 	"io"
 
 	"github.com/pinion-zk/pinion/circuit"
+	"github.com/pinion-zk/pinion/gpu"
 	"github.com/pinion-zk/pinion/groth16"
 )
 
@@ -36,7 +37,7 @@ type Outcome struct {
 	Curve     groth16.Curve
 	Proofs    []Result
 	Device    string // name of the device
-	Synthesis Synthesis
+	Synthesis gpu.Synthesis
 	Attempts  int // 1, or more when proofs had to be made again
 	Phases    Phases
 }
