@@ -43,6 +43,16 @@ func ParseCurve(name string) (Curve, error) {
 	return 0, fmt.Errorf("unknown curve %q: expected bn128 or bls12381", name)
 }
 
+// MarshalText returns what String does.
+func (c Curve) MarshalText() ([]byte, error) { return []byte(c.String()), nil }
+
+// UnmarshalText is ParseCurve.
+func (c *Curve) UnmarshalText(text []byte) error {
+	curve, err := ParseCurve(string(text))
+	*c = curve
+	return err
+}
+
 // ScalarModulus returns r, the order of the curve's groups. The caller owns the result.
 func (c Curve) ScalarModulus() *big.Int {
 	switch c {

@@ -1,0 +1,142 @@
+package circuit
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// Files of a circuit, in the folder that has its name.
+const (
+	infoFile         = "circuit.json"
+	keyFile          = "key.pinion"
+	verifyingKeyFile = "verification_key.json"
+	wasmFile         = "circuit.wasm"
+	r1csFile         = "circuit.r1cs"
+)
+
+// Catalogue is a directory with one folder per circuit. Any number of goroutines and processes may use one at the same time: a circuit
+// appears and disappears by one rename, so it is there whole or not at all, and an open one stays usable when it is removed.
+//
+// Folders whose name begins with a dot are the catalogue's own: circuits that are being added or removed (of processes that died, the
+// next Add or Remove clears them away), and compiled calculators.
+type Catalogue struct {
+	dir string
+}
+
+// OpenCatalogue opens a directory as a catalogue, and makes it if it is not there.
+func OpenCatalogue(dir string) (*Catalogue, error) {
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return nil, err
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return nil, fmt.Errorf("catalogue: %w", err)
+	}
+	return &Catalogue{dir: dir}, nil
+}
+
+// Dir is the catalogue's directory.
+func (c *Catalogue) Dir() string { return c.dir }
+
+func (c *Catalogue) path(name string, file ...string) string {
+	return filepath.Join(append([]string{c.dir, name}, file...)...)
+}
+
+// calculatorOptions keep compiled code beside the circuits.
+func (c *Catalogue) calculatorOptions() CalculatorOptions {
+	return CalculatorOptions{CacheDir: c.path(".compiled")}
+}
+
+// List returns the circuits in order of their names. Broken entries are left out and told of by the error, which does not
+// make the list less good.
+func (c *Catalogue) List() ([]Info, error) {
+	entries, err := os.ReadDir(c.dir)
+	if err != nil {
+		return nil, fmt.Errorf("catalogue: %w", err)
+	}
+	var infos []Info
+	var broken []error
+	for _, e := range entries {
+		if !e.IsDir() || !ValidName(e.Name()) {
+			continue
+		}
+		switch info, err := c.Info(Ref{Name: e.Name()}); {
+		case err == nil:
+			infos = append(infos, *info)
+		case !errors.Is(err, ErrUnknownCircuit): // removed meanwhile
+			broken = append(broken, err)
+		}
+	}
+	return infos, errors.Join(broken...)
+}
+
+// Info describes a circuit. Errors wrap ErrUnknownCircuit or ErrDigestMismatch where they are the reason.
+func (c *Catalogue) Info(ref Ref) (*Info, error) {
+	if err := checkName(ref.Name); err != nil {
+		return nil, err
+	}
+	info, err := readInfo(c.path(ref.Name, infoFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		if _, gone := os.Stat(c.path(ref.Name)); errors.Is(gone, fs.ErrNotExist) {
+			err = ErrUnknownCircuit
+		}
+	}
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("circuit %s: %w", ref.Name, err)
+	case info.Name != ref.Name:
+		return nil, fmt.Errorf("circuit %s: %s: found name %.80q, expected that of its folder", ref.Name, infoFile, info.Name)
+	case !ref.Digest.IsZero() && info.Digest != ref.Digest:
+		return nil, fmt.Errorf("circuit %s: %w: found %s, expected %s", ref.Name, ErrDigestMismatch, info.Digest, ref.Digest)
+	}
+	return info, nil
+}
+
+// Open maps a circuit's prepared key: the one of that name, and of that digest unless it is zero. Errors wrap ErrUnknownCircuit or
+// ErrDigestMismatch where they are the reason.
+func (c *Catalogue) Open(ref Ref) (*Circuit, error) {
+	info, err := c.Info(ref)
+	if err != nil {
+		return nil, err
+	}
+	circuit, err := openCircuit(c.path(ref.Name), *info, c.calculatorOptions())
+	if err != nil {
+		return nil, fmt.Errorf("circuit %s: %w", ref.Name, err)
+	}
+	return circuit, nil
+}
+
+// Check reads all of a circuit: checksums, and whether its files still fit each other. Stages are "checksums" and "constraints".
+func (c *Catalogue) Check(ctx context.Context, ref Ref, progress Progress) error {
+	circuit, err := c.Open(ref)
+	if err != nil {
+		return err
+	}
+	if err := errors.Join(circuit.check(ctx, progress), circuit.Close()); err != nil {
+		return fmt.Errorf("circuit %s: %w", ref.Name, err)
+	}
+	return nil
+}
+
+// Remove takes a circuit out of the catalogue. Who has it open keeps it.
+func (c *Catalogue) Remove(name string) error {
+	if err := checkName(name); err != nil {
+		return err
+	}
+	s, err := c.newScratch()
+	if err != nil {
+		return err
+	}
+	err = os.Rename(c.path(name), s.entry())
+	if errors.Is(err, fs.ErrNotExist) {
+		err = fmt.Errorf("circuit %s: %w", name, ErrUnknownCircuit)
+	}
+	if err == nil {
+		err = syncDir(c.dir)
+	}
+	return errors.Join(err, s.close())
+}
