@@ -1,0 +1,74 @@
+# Pinion: `make` prints what there is.
+
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+
+# The broker has the version that is embedded.
+nats_version = $(shell go list -m -f '{{.Version}}' github.com/nats-io/nats-server/v2)
+golangci_version := v2.15.0
+
+# Time for each fuzz test, and rounds of the soak.
+FUZZTIME ?= 30s
+ROUNDS ?= 20
+
+.PHONY: help
+help: ## print this
+	@grep -hE '^[a-zA-Z_-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-12s %s\n", $$1, $$2}'
+
+.PHONY: setup
+setup: ## install what the targets below need beside Go, where that may be done
+	@scripts/setup.sh node lint
+
+.PHONY: build
+build: ## build bin/pinion: one static binary
+	CGO_ENABLED=0 go build -trimpath -o bin/pinion ./cmd/pinion
+
+.PHONY: demo
+demo: ## see it work: broker, worker, and jobs on both curves in one process
+	go run ./cmd/pinion demo
+
+.PHONY: test
+test: .bin/nats-server ## unit tests, fuzz seeds and brokers: as it ships, then with race detector and invariants
+	@scripts/setup.sh
+	CGO_ENABLED=0 go test ./...
+	CGO_ENABLED=1 go test -race -tags invariants ./...
+
+.PHONY: interop
+interop: fetch ## exchange proofs, witnesses and keys with snarkjs on circuits that others published
+	go test -tags interop -count 1 -timeout 20m -v ./interop
+
+.PHONY: bench-cpu
+bench-cpu: fetch ## measure `pinion prove` beside snarkjs, as a markdown table
+	@go run ./interop/bench
+
+.PHONY: fetch
+fetch:
+	@scripts/setup.sh node
+	@interop/fetch.sh
+
+.PHONY: lint
+lint: .bin/nats-server ## check sources, scripts and the files of deploy/; names what it must skip
+	@scripts/lint.sh
+
+.PHONY: fuzz
+fuzz: ## run each fuzz test for FUZZTIME (30s)
+	@scripts/fuzz.sh $(FUZZTIME)
+
+.PHONY: soak
+soak: .bin/nats-server ## repeat all tests with the race detector, ROUNDS times (20), to find what fails rarely
+	CGO_ENABLED=1 go test -race -tags invariants -count $(ROUNDS) -timeout 0 ./...
+
+.PHONY: clean
+clean: ## remove what was built; `rm -r .interop .bin` removes what was fetched
+	rm -rf bin
+	go clean -testcache
+
+# Tools, built from their Go modules.
+
+.bin/nats-server: go.mod
+	GOBIN=$(CURDIR)/.bin go install github.com/nats-io/nats-server/v2@$(nats_version)
+	@touch $@
+
+.bin/golangci-lint:
+	GOBIN=$(CURDIR)/.bin go install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(golangci_version)
