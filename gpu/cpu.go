@@ -1,4 +1,111 @@
 package gpu
 
-// NewCPU returns the device that proves on all cores of the host.
-func NewCPU() Device { panic("soon") }
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"sync"
+	"time"
+
+	"github.com/pinion-zk/pinion/groth16"
+)
+
+// NewCPU returns the device that proves on the cores of the host, all of them for each proof: it takes one task at a time, and the
+// proofs of a task one after the other.
+func NewCPU() Device { return &cpu{} }
+
+type cpu struct {
+	runs sync.WaitGroup
+}
+
+func (c *cpu) Info() Info {
+	name := fmt.Sprintf("cpu (%d threads)", runtime.GOMAXPROCS(0))
+	return Info{Name: name, Kind: CPU, Synthesis: OnHost, Overlap: 1}
+}
+
+func (c *cpu) Footprint(pk *groth16.ProvingKey) (Footprint, error) {
+	p, err := groth16.NewProver(pk)
+	if err != nil {
+		return Footprint{}, err
+	}
+	return Footprint{Task: p.ScratchBytes()}, nil
+}
+
+func (c *cpu) Load(pk *groth16.ProvingKey) (Key, error) {
+	p, err := groth16.NewProver(pk)
+	if err != nil {
+		return nil, err
+	}
+	return &cpuKey{prover: p}, nil
+}
+
+// cpuKey is a prover, whose memory is the garbage collector's.
+type cpuKey struct {
+	prover *groth16.Prover
+}
+
+func (k *cpuKey) Bytes() int64  { return 0 }
+func (k *cpuKey) Unload() error { return nil }
+
+func (c *cpu) Begin(t *Task) (Run, error) {
+	k, ok := t.Key.(*cpuKey)
+	if !ok {
+		return nil, fmt.Errorf("gpu: key of another device: %T", t.Key)
+	}
+	r := &cpuRun{uploaded: newSignal(), done: newSignal()}
+	c.runs.Go(func() { r.prove(k.prover, t.Inputs) })
+	return r, nil
+}
+
+// Close waits for the runs.
+func (c *cpu) Close() error {
+	c.runs.Wait()
+	return nil
+}
+
+type cpuRun struct {
+	uploaded, done signal
+
+	// Set before done fires.
+	proofs  []*groth16.Proof
+	timings Timings
+	err     error
+}
+
+func (r *cpuRun) Uploaded() <-chan struct{} { return r.uploaded.fired }
+func (r *cpuRun) Done() <-chan struct{}     { return r.done.fired }
+
+func (r *cpuRun) Result() ([]*groth16.Proof, Timings, error) { return r.proofs, r.timings, r.err }
+
+// prove makes the proofs of a task in order. The buffers may go back when the prover has read the last input.
+func (r *cpuRun) prove(p *groth16.Prover, inputs []Input) {
+	defer r.done.fire()
+	defer r.uploaded.fire()
+	start := time.Now()
+	for i, in := range inputs {
+		read := func() {}
+		if i == len(inputs)-1 {
+			read = r.uploaded.fire
+		}
+		r.err = guard(func() error { return r.one(p, in, read) })
+		if r.err != nil {
+			r.err = fmt.Errorf("input %d: %w", i, r.err)
+			return
+		}
+	}
+	r.timings.Total = time.Since(start)
+}
+
+// one makes one proof and adds up its phases. A proof that has begun isn't cancelled: hence no context.
+func (r *cpuRun) one(p *groth16.Prover, in Input, read func()) error {
+	proof, phases, err := p.Prove(context.Background(), groth16.Input{Witness: in.Witness, A: in.A, B: in.B, Read: read})
+	if err != nil {
+		return err
+	}
+	r.proofs = append(r.proofs, proof)
+	r.timings.Synthesis += phases.Synthesis
+	r.timings.NTT += phases.NTT
+	r.timings.MSM += phases.MSM
+	r.timings.Finish += phases.Finish
+	return nil
+}

@@ -6,8 +6,11 @@ import (
 	"github.com/pinion-zk/pinion/groth16"
 )
 
-// Device makes proofs. All of its methods but Info and Footprint are called from one goroutine, locked to its thread: that of an
-// Executor. None of them waits for a proof.
+// Device makes proofs. An Executor calls it, its keys and its runs from one goroutine, locked to its thread: all methods but those
+// that say otherwise. None of them waits for a proof.
+//
+// An error that wraps ErrFault says that the device is lost; any other is the end of that one call or task. A Device is a pointer:
+// executors tell devices apart by identity.
 type Device interface {
 	// Info describes the device. It never changes, and may be asked for from any goroutine.
 	Info() Info
@@ -54,7 +57,7 @@ type Footprint struct {
 
 // Key is a proving key that is ready on a device.
 type Key interface {
-	// Bytes is what it takes: Footprint.Key.
+	// Bytes is what it takes: Footprint.Key. It may be called from any goroutine.
 	Bytes() int64
 	// Unload gives it all back. No task may use the key any longer. It is called from the executor's goroutine: use Executor.Unload.
 	Unload() error
@@ -74,11 +77,11 @@ type Input struct {
 
 // Run is a task that has begun.
 type Run interface {
-	// Uploaded is closed when the buffers of the inputs are no longer read or written: they may serve another task.
+	// Uploaded may be called from any goroutine, and Done too. It is closed when the buffers of the inputs are no longer read or written: they may serve another task.
 	Uploaded() <-chan struct{}
-	// Done is closed when the result is there, and not before Uploaded.
+	// Done is closed when the result is there; the buffers are no longer in use then either.
 	Done() <-chan struct{}
-	// Result is the proofs, in the order of the inputs, or why there are none. It may be called once Done is closed.
+	// Result is the proofs, in the order of the inputs, or why there are none. It is called once, after Done is closed.
 	Result() ([]*groth16.Proof, Timings, error)
 }
 

@@ -1,2 +1,36 @@
-// Package gpu drives the devices that make proofs: Device, the CPU device, and the Executor goroutine that owns one.
+// Package gpu drives the devices that make proofs. It knows keys and witnesses, and nothing of jobs.
+//
+// A Device is what makes proofs: the CPU device here, or a card. An Executor owns one; its single goroutine, locked to its OS
+// thread, is the only caller of the device, as drivers want it.
+//
+//	x, err := gpu.NewExecutor(gpu.NewCPU(), 4) // four tasks may wait
+//	if err != nil {
+//		return err // ErrInUse
+//	}
+//	defer x.Close(ctx)
+//	key, err := x.Load(ctx, pk)
+//	if err != nil {
+//		return err
+//	}
+//	ticket, err := x.Submit(ctx, &gpu.Task{Key: key, Inputs: []gpu.Input{{Witness: w, A: a, B: b}}}) // blocks while four wait
+//	if err != nil {
+//		return err // ctx's error, ErrClosed, ErrUnhealthy
+//	}
+//	<-ticket.Uploaded() // w, a and b may serve the next task
+//	proofs, timings, err := ticket.Result()
+//
+// # The life of a task
+//
+//	Submit -> queued -> begun -> uploaded -> done
+//	             |
+//	             +-> its context ended: it never begins
+//
+// Tasks begin in the order they were submitted; Info.Overlap says how many may be begun at once, so that a card copies the input of
+// one while it computes another. Once begun, a task goes on to its end.
+//
+// # When a device fails
+//
+// An error that wraps ErrFault, a panic, and a wrong number of proofs make a device unhealthy, and so does Executor.Condemn. Tasks
+// that have begun come to their end; those that wait, and all that come, get ErrUnhealthy. Nothing makes it healthy again: the
+// process has to be restarted.
 package gpu

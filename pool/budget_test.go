@@ -109,7 +109,8 @@ func TestFirstComeFirstServed(t *testing.T) {
 		if b.Waiting() != 2 {
 			t.Fatalf("%d wait, want 2", b.Waiting())
 		}
-		served[0].Close()
+		served[0].Close() // of the 9: 8 fits now, 2 doesn't
+		synctest.Wait()
 		served[1].Close()
 		synctest.Wait()
 		if want := []int64{9, 1, 8, 2}; !slices.Equal(order, want) {

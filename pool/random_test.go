@@ -14,7 +14,7 @@ import (
 // Many jobs of random shapes and patience, an idle keeper outside the pool, and a total that is always short. The bubble's clock
 // makes the waits free, and its deadlock detector catches a lost wake-up.
 func TestRandomLoad(t *testing.T) {
-	for seed := range uint64(20) {
+	for seed := range uint64(5) {
 		synctest.Test(t, func(t *testing.T) { randomLoad(t, seed) })
 	}
 }
