@@ -1,0 +1,116 @@
+package queue
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+	"github.com/nats-io/nuid"
+)
+
+// lease is the right to work on a job: the key lease.<job> in [BucketState],
+// written by compare and set with a time to live. Not safe for concurrent
+// use.
+//
+// The bucket's own Update can't renew it: that drops the time to live.
+type lease struct {
+	s       *store
+	subject string
+	holder  string // worker and a nonce, so that one worker's claims differ
+	seq     uint64 // of the last write
+	ttl     time.Duration
+}
+
+// heldError says that another lease on the job is alive.
+type heldError struct{ left time.Duration }
+
+func (e *heldError) Error() string { return fmt.Sprintf("queue: lease is held for %s more", e.left) }
+
+// claim takes the lease of a job, or returns a heldError.
+func (s *store) claim(ctx context.Context, id, worker string, ttl time.Duration) (*lease, error) {
+	l := &lease{s: s, subject: "$KV." + BucketState + "." + leaseKey(id), holder: worker + " " + nuid.Next(), ttl: ttl}
+	err := l.write(ctx)
+	if err == nil || !isWrongSequence(err) {
+		return l, err
+	}
+	last, err := s.leases.GetLastMsgForSubject(ctx, l.subject)
+	switch {
+	case errors.Is(err, jetstream.ErrMsgNotFound):
+		// It ended just now; or a replica is behind, and the write fails.
+	case err != nil:
+		return nil, fmt.Errorf("queue: read lease of %s: %w", id, err)
+	case last.Header.Get("KV-Operation") == "":
+		return nil, &heldError{left: leftOf(last, ttl)}
+	default:
+		l.seq = last.Sequence // released: a marker
+	}
+	if err := l.write(ctx); isWrongSequence(err) {
+		return nil, &heldError{left: ttl}
+	} else if err != nil {
+		return nil, err
+	}
+	return l, nil
+}
+
+// leftOf is how long a lease still lives, as far as the clocks of broker and
+// worker agree: between 100 ms and its whole time to live.
+func leftOf(msg *jetstream.RawStreamMsg, ttl time.Duration) time.Duration {
+	if s, err := time.ParseDuration(msg.Header.Get(jetstream.MsgTTLHeader)); err == nil {
+		ttl = s
+	}
+	return min(max(time.Until(msg.Time.Add(ttl)), 100*time.Millisecond), ttl)
+}
+
+// renew extends the lease by its time to live. ErrLeaseLost is final; any
+// other error leaves it open whether the lease was extended.
+func (l *lease) renew(ctx context.Context) error {
+	err := l.write(ctx)
+	if !isWrongSequence(err) {
+		return err
+	}
+	// Perhaps an earlier write of ours succeeded and its answer was lost.
+	last, err := l.s.leases.GetLastMsgForSubject(ctx, l.subject)
+	switch {
+	case errors.Is(err, jetstream.ErrMsgNotFound):
+		return ErrLeaseLost
+	case err != nil:
+		return fmt.Errorf("queue: read lease: %w", err)
+	case string(last.Data) != l.holder:
+		return ErrLeaseLost
+	}
+	l.seq = last.Sequence
+	if err = l.write(ctx); isWrongSequence(err) {
+		return ErrLeaseLost
+	}
+	return err
+}
+
+// release ends the lease, if it is still this one.
+func (l *lease) release(ctx context.Context) error {
+	msg := nats.NewMsg(l.subject)
+	msg.Header.Set("KV-Operation", "PURGE")
+	msg.Header.Set(jetstream.MsgRollup, jetstream.MsgRollupSubject)
+	_, err := l.s.js.PublishMsg(ctx, msg,
+		jetstream.WithExpectLastSequencePerSubject(l.seq), jetstream.WithMsgTTL(time.Second))
+	if isWrongSequence(err) {
+		return ErrLeaseLost
+	} else if err != nil {
+		return fmt.Errorf("queue: release lease: %w", err)
+	}
+	return nil
+}
+
+func (l *lease) write(ctx context.Context) error {
+	msg := nats.NewMsg(l.subject)
+	msg.Data = []byte(l.holder)
+	ack, err := l.s.js.PublishMsg(ctx, msg,
+		jetstream.WithExpectLastSequencePerSubject(l.seq), jetstream.WithMsgTTL(l.ttl))
+	if err != nil {
+		return fmt.Errorf("queue: write lease: %w", err)
+	}
+	l.seq = ack.Sequence
+	return nil
+}

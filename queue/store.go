@@ -1,0 +1,142 @@
+package queue
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+// store is what clients and workers both bind to.
+type store struct {
+	nc      *nats.Conn
+	js      jetstream.JetStream
+	results jetstream.Stream
+	state   jetstream.KeyValue
+	leases  jetstream.Stream // the stream behind state
+	witness *objects
+}
+
+// requestTimeout bounds one question to the broker.
+const requestTimeout = 5 * time.Second
+
+func bind(ctx context.Context, nc *nats.Conn) (*store, error) {
+	js, err := jetstream.New(nc, jetstream.WithDefaultTimeout(requestTimeout))
+	if err != nil {
+		return nil, fmt.Errorf("queue: %w", err)
+	}
+	s := &store{nc: nc, js: js}
+	if s.results, err = js.Stream(ctx, StreamResults); err != nil {
+		return nil, unprovisioned("stream "+StreamResults, err)
+	}
+	if s.state, err = js.KeyValue(ctx, BucketState); err != nil {
+		return nil, unprovisioned("bucket "+BucketState, err)
+	}
+	if s.leases, err = js.Stream(ctx, "KV_"+BucketState); err != nil {
+		return nil, unprovisioned("bucket "+BucketState, err)
+	}
+	if s.witness, err = bindObjects(ctx, nc, js, BucketWitness); err != nil {
+		return nil, unprovisioned("bucket "+BucketWitness, err)
+	}
+	return s, nil
+}
+
+func unprovisioned(what string, err error) error {
+	switch {
+	case errors.Is(err, jetstream.ErrStreamNotFound), errors.Is(err, jetstream.ErrBucketNotFound), errors.Is(err, jetstream.ErrConsumerNotFound):
+		return fmt.Errorf("%w: %s: %w", ErrNotProvisioned, what, err)
+	}
+	return fmt.Errorf("queue: bind %s: %w", what, err)
+}
+
+// storedResult reads the result of a job, or ErrNoResult.
+func (s *store) storedResult(ctx context.Context, id string) (*Result, []byte, error) {
+	msg, err := s.results.GetLastMsgForSubject(ctx, ResultSubject(id))
+	if errors.Is(err, jetstream.ErrMsgNotFound) {
+		return nil, nil, ErrNoResult
+	} else if err != nil {
+		return nil, nil, fmt.Errorf("queue: read result of %s: %w", id, err)
+	}
+	r, err := DecodeResult(msg.Data)
+	return r, msg.Data, err
+}
+
+// status reads a job's record and its revision, or ErrUnknownJob.
+func (s *store) status(ctx context.Context, id string) (*Status, uint64, error) {
+	entry, err := s.state.Get(ctx, jobKey(id))
+	if errors.Is(err, jetstream.ErrKeyNotFound) {
+		return nil, 0, ErrUnknownJob
+	} else if err != nil {
+		return nil, 0, fmt.Errorf("queue: read record of %s: %w", id, err)
+	}
+	st, err := decodeStatus(entry.Value())
+	return st, entry.Revision(), err
+}
+
+// register makes the record of a job that is (to be) queued under subject, or
+// reads the one there is. created says which. ErrIDConflict if the record is
+// another job's.
+func (s *store) register(ctx context.Context, id, subject string, digest [32]byte) (st *Status, created bool, err error) {
+	st = &Status{
+		Progress: Progress{ID: id, State: Queued, At: time.Now()},
+		Job:      digest, Subject: subject,
+	}
+	_, err = s.state.Create(ctx, jobKey(id), encodeStatus(st))
+	if err == nil {
+		return st, true, nil
+	} else if !isWrongSequence(err) {
+		return nil, false, fmt.Errorf("queue: create record of %s: %w", id, err)
+	}
+	if st, _, err = s.status(ctx, id); err != nil {
+		return nil, false, err
+	}
+	if st.Job != digest || st.Subject != subject {
+		return nil, false, fmt.Errorf("%w: %s", ErrIDConflict, id)
+	}
+	return st, false, nil
+}
+
+// update changes a job's record by compare and set. An error of change ends
+// it and is returned as it is.
+func (s *store) update(ctx context.Context, id string, change func(*Status) error) (*Status, error) {
+	for {
+		st, revision, err := s.status(ctx, id)
+		if err != nil {
+			return nil, err
+		}
+		if err := change(st); err != nil {
+			return st, err
+		}
+		_, err = s.state.Update(ctx, jobKey(id), encodeStatus(st), revision)
+		if err == nil {
+			return st, nil
+		} else if !isWrongSequence(err) {
+			return nil, fmt.Errorf("queue: update record of %s: %w", id, err)
+		}
+	}
+}
+
+// isWrongSequence reports that a compare and set found something else.
+func isWrongSequence(err error) bool {
+	var api *jetstream.APIError
+	return errors.As(err, &api) && (api.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequence ||
+		api.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequenceConstant)
+}
+
+// codeStoreFailed is the broker's code for a message that a full stream, or a
+// full subject, refuses; only the description tells them apart.
+const codeStoreFailed = 10077
+
+func isRefused(err error) (subject, refused bool) {
+	var api *jetstream.APIError
+	if !errors.As(err, &api) || api.ErrorCode != codeStoreFailed {
+		return false, false
+	}
+	return api.Description == "maximum messages per subject exceeded", true
+}
+
+func digestOf(body []byte) [32]byte { return sha256.Sum256(body) }
