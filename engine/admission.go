@@ -56,7 +56,7 @@ func (j *Job) resolve() error {
 		switch {
 		case (w.Open == nil) == (w.Inputs == nil):
 			return fail(CodeInvalidWitness, false, fmt.Errorf("witness %d: expected a .wtns file or inputs, and only one of them", i))
-		case w.Inputs != nil && !info.Wasm:
+		case w.Inputs != nil && !info.HasWasm:
 			return fail(CodeCalculator, false, fmt.Errorf("witness %d: circuit %s: %w", i, info.Name, circuit.ErrNoCalculator))
 		}
 	}
@@ -74,8 +74,8 @@ func (e *Engine) resolve(ref circuit.Ref) (circuit.Info, error) {
 	case err != nil:
 		return info, fail(CodeInternal, true, err)
 	case info.Forgeable && !slices.Contains(e.config.AllowForgeable, info.Name):
-		return info, fail(CodeForgeable, false,
-			fmt.Errorf("circuit %s: its key has no phase-2 contribution (gamma = delta), so that anybody can forge proofs; it isn't allowed by name", info.Name))
+		return info, fail(CodeForgeable, false, fmt.Errorf("circuit %s: its key has no phase-2 contribution (gamma = delta), "+
+			"so that anybody can forge proofs; it isn't allowed by name", info.Name))
 	}
 	return info, nil
 }
@@ -146,7 +146,7 @@ type lease struct {
 // acquire waits for the memory that want says, and for the circuit's if that isn't loaded, in one reservation.
 //
 // The circuit isn't held loaded during the wait: two jobs that each waited for memory that the other's circuit takes would wait for ever.
-// So it may be gone at the end of the wait. Then the next reservation has room for it, come what may, and the circuit is gone no more.
+// So it may be gone at the end of the wait. The next reservation has room for it then, come what may.
 func (e *Engine) acquire(ctx context.Context, ref circuit.Ref, want func(sizes) cost) (*lease, error) {
 	s, loaded, err := e.measure(ref)
 	if err != nil {
@@ -198,8 +198,8 @@ func (e *Engine) try(ctx context.Context, s sizes, job, own cost, loaded bool) (
 	return &lease{engine: e, resident: r, memory: memory}, nil
 }
 
-// measure tells what the circuit takes, and whether it is loaded. One that isn't is opened for that, and closed again: it must not be mapped
-// while its job waits.
+// measure tells what the circuit takes, and whether it is loaded. One that isn't is opened for that, and closed again: it isn't
+// accounted yet.
 func (e *Engine) measure(ref circuit.Ref) (s sizes, loaded bool, err error) {
 	if s, ok := e.circuits.find(ref); ok {
 		return s, true, nil
@@ -227,7 +227,7 @@ func (e *Engine) admissionError(ctx context.Context, ref circuit.Ref, err error)
 	var exceeds *pool.ExceedsError
 	switch {
 	case errors.As(err, &exceeds):
-		return fail(CodeTooLarge, true, fmt.Errorf("circuit %s: %w", ref.Name, err))
+		return within("circuit "+ref.Name, CodeTooLarge, true, err)
 	case errors.Is(err, circuit.ErrUnknownCircuit):
 		return fail(CodeUnknownCircuit, true, err)
 	case errors.Is(err, circuit.ErrDigestMismatch):
@@ -236,5 +236,5 @@ func (e *Engine) admissionError(ctx context.Context, ref circuit.Ref, err error)
 	if stop := interrupted(ctx); stop != nil {
 		return stop
 	}
-	return fail(CodeInternal, true, fmt.Errorf("circuit %s: %w", ref.Name, err))
+	return within("circuit "+ref.Name, CodeInternal, true, err)
 }

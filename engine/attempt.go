@@ -29,14 +29,14 @@ type flight struct {
 	ticket    *gpu.Ticket
 	submitted time.Time
 	wait      stretch
+	landed    bool
 }
 
-// attempt makes the proofs of the given witnesses, and returns those of them whose proof doesn't verify. The lease is released at its end.
-// The next task is made ready while the device works on the one before.
+// attempt makes the proofs of the given witnesses, and returns those of them whose proof doesn't verify. It releases the lease. The next task is made ready while the device works on the one before.
 func (j *Job) attempt(ctx context.Context, witnesses []int) (wrong []int, err error) {
 	defer j.lease.release()
 	a := &attempt{job: j}
-	defer a.end()
+	defer a.end(ctx)
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel() // before end, so that what hasn't begun never does
 
@@ -59,9 +59,11 @@ func (j *Job) attempt(ctx context.Context, witnesses []int) (wrong []int, err er
 }
 
 // end waits until the device has left the buffers alone, and gives them back.
-func (a *attempt) end() {
+func (a *attempt) end(ctx context.Context) {
 	for _, f := range a.flights {
-		<-f.ticket.Done()
+		if _, timings, err := f.ticket.Result(); !f.landed {
+			a.record(ctx, f, timings, err)
+		}
 	}
 	a.releaseSlots()
 }
@@ -143,8 +145,8 @@ func (a *attempt) fill(ctx context.Context, s slot, witness int) error {
 	return err
 }
 
-// land waits for a task's proofs and checks them. The buffers go back as soon as the device has its own copy, unless another task fills them
-// again.
+// land waits for a task's proofs and checks them. The buffers go back as soon as the device has its own copy, unless another task
+// fills them again.
 func (a *attempt) land(ctx context.Context, f *flight) error {
 	j := a.job
 	<-f.ticket.Begun()
@@ -171,6 +173,7 @@ func (a *attempt) land(ctx context.Context, f *flight) error {
 
 // record ends the spans of a flight with the times that the executor took: a later task may have kept the job from looking.
 func (a *attempt) record(ctx context.Context, f *flight, t gpu.Timings, err error) {
+	f.landed = true
 	begun := f.submitted.Add(t.Wait)
 	done := begun.Add(t.Total)
 	if err != nil {

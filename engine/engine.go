@@ -23,7 +23,6 @@ type Engine struct {
 	running int
 	closed  bool
 	drained chan struct{} // closed when the engine is closed and no job is left
-	fault   error         // why the device isn't trusted
 }
 
 // New starts an engine.
@@ -76,22 +75,7 @@ func (e *Engine) Preload(ctx context.Context, ref circuit.Ref) error {
 
 // Healthy returns nil, or why the device isn't trusted any more: jobs are refused then, with a device_fault that others may retry.
 func (e *Engine) Healthy() error {
-	e.mu.Lock()
-	fault := e.fault
-	e.mu.Unlock()
-	if fault != nil {
-		return fault
-	}
 	return e.config.Executor.Healthy()
-}
-
-// distrust records why the device isn't trusted any more; the first reason stands.
-func (e *Engine) distrust(fault error) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if e.fault == nil {
-		e.fault = fault
-	}
 }
 
 // enter counts a job in, leave counts it out.

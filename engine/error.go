@@ -39,13 +39,22 @@ func (e *Error) Unwrap() error { return e.Err }
 // ErrClosed is wrapped by the error of a job that came after Close.
 var ErrClosed = errors.New("the engine is closed")
 
-// fail makes an Error; one that is in err already stands.
+// fail makes an Error of err, unless it is one already.
 func fail(code Code, retry bool, err error) error {
 	var known *Error
 	if errors.As(err, &known) {
-		return err
+		return known
 	}
 	return &Error{Code: code, Retry: retry, Err: err}
+}
+
+// within is fail, and says in the text what failed.
+func within(what string, code Code, retry bool, err error) error {
+	var known *Error
+	if errors.As(err, &known) {
+		code, retry, err = known.Code, known.Retry, known.Err
+	}
+	return &Error{Code: code, Retry: retry, Err: fmt.Errorf("%s: %w", what, err)}
 }
 
 // interrupted returns the Error of a context that is done, nil for one that isn't. The cause is kept, so that

@@ -27,12 +27,12 @@ type Job struct {
 
 // Prove makes the job's proofs and checks each of them. It is called once.
 //
-// When ctx ends, it returns without an outcome: promptly as long as the device hasn't begun; later, once the device is done, since that works with
-// the job's memory.
+// When ctx ends, it returns without an outcome: promptly as long as the device hasn't begun; later, once the device is done,
+// since that works with the job's memory.
 //
-// A key has no matrix C, so a proof of a bad witness and one that a device got wrong look alike. The proof is made once more, with the
-// witness checked against the circuit's constraints if they are at hand. If it doesn't verify again, the device shows on a circuit with a known
-// answer whose fault it is.
+// A key has no matrix C, so a proof of a bad witness and one that a device got wrong look alike. The proof is made once more,
+// with the witness checked against the circuit's constraints if they are at hand. If it doesn't verify again, the device shows on a
+// circuit with a known answer whose fault it is.
 func (j *Job) Prove(ctx context.Context) (*Outcome, error) {
 	defer j.lease.release()
 	if err := j.prove(ctx); err != nil {
@@ -103,19 +103,21 @@ func (j *Job) verdict(ctx context.Context, proof int) error {
 		return err
 	case fault != nil:
 		j.engine.count.deviceFaults.Add(1)
-		j.engine.distrust(fault)
-		return fail(CodeDeviceFault, true, fmt.Errorf("proof %d doesn't verify, and the device fails on a circuit whose answer is known: %w", proof, fault))
+		j.engine.config.Executor.Condemn(fault)
+		return fail(CodeDeviceFault, true,
+			fmt.Errorf("proof %d doesn't verify, and the device fails on a circuit whose answer is known: %w", proof, fault))
 	case j.satisfied:
 		j.engine.count.deviceFaults.Add(1)
-		return fail(CodeDeviceFault, true,
-			fmt.Errorf("proof %d doesn't verify, although the witness satisfies the circuit's constraints: the device fails on it, or the constraints belong to another key", proof))
+		return fail(CodeDeviceFault, true, fmt.Errorf("proof %d doesn't verify, although the witness satisfies the circuit's constraints: "+
+			"the device fails on it, or the constraints belong to another key", proof))
 	}
-	return fail(CodeInvalidWitness, false, fmt.Errorf("witness %d doesn't satisfy circuit %s: no proof of it verifies, and the device is right where the answer is known", proof, j.info.Name))
+	return fail(CodeInvalidWitness, false, fmt.Errorf("witness %d doesn't satisfy circuit %s: "+
+		"no proof of it verifies, and the device is right where the answer is known", proof, j.info.Name))
 }
 
 // diagnose checks a witness against the circuit's constraints, if they are at hand.
 func (j *Job) diagnose(ctx context.Context, proof int, words []byte) error {
-	r1cs := j.lease.resident.circuit.R1CSFile()
+	r1cs := j.lease.resident.circuit.R1CS()
 	if r1cs == nil {
 		return nil
 	}

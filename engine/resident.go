@@ -66,9 +66,9 @@ func (t *residency) find(ref circuit.Ref) (sizes, bool) {
 	return sizes{}, false
 }
 
-// use returns the loaded circuit, which stays so until done is called for it. A circuit that isn't loaded yet is loaded into memory; without memory
-// (nil) the error is errEvicted. memory is the resident's then, else it stays the caller's. Loading that another caller began, and that
-// failed for it, is errEvicted too.
+// use returns the loaded circuit, which stays so until done is called for it. A circuit that isn't loaded yet is loaded into
+// memory, which is the resident's then, and the caller's else; without memory (nil) the error is errEvicted.
+// A load that another caller began, and that failed, is errEvicted too: the failure may have been that caller's.
 func (t *residency) use(ctx context.Context, s sizes, memory *claim) (*resident, error) {
 	ref := s.info.Ref()
 	t.mu.Lock()
@@ -183,7 +183,7 @@ func (t *residency) unload(r *resident) {
 	delete(t.table, r.ref)
 	t.unloads.Go(func() {
 		defer r.memory.close()
-		if err := t.engine.config.Executor.Unload(context.Background(), r.key); err != nil {
+		if err := t.engine.config.Executor.Unload(context.Background(), r.key); err != nil && !errors.Is(err, gpu.ErrClosed) {
 			t.engine.count.deviceFaults.Add(1)
 		}
 		// The mapping goes even if the device couldn't be told: what it holds of the key is a copy of its own, or dies with it.

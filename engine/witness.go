@@ -29,10 +29,16 @@ func (j *Job) decode(ctx context.Context, witness int, words []byte) error {
 
 func (j *Job) calculate(ctx context.Context, inputs, words []byte) error {
 	calculator, err := j.lease.resident.circuit.Calculator(ctx)
-	if err == nil {
-		err = calculator.Calculate(ctx, inputs, words)
+	if err != nil {
+		return err
 	}
-	return err
+	err = calculator.Calculate(ctx, inputs, words)
+	var input *circuit.InputError
+	var assert *circuit.AssertError
+	if err == nil || errors.As(err, &input) || errors.As(err, &assert) {
+		return err
+	}
+	return fail(CodeCalculator, false, err)
 }
 
 // read takes the stream to its very end, where a source that knows the digest compares it.
@@ -43,9 +49,6 @@ func (j *Job) read(ctx context.Context, w Witness, words []byte) error {
 	}
 	source := &source{ctx: ctx, stream: stream}
 	err = circuit.DecodeWtns(words, source, w.Size, j.info.Shape())
-	if err == nil {
-		err = source.end()
-	}
 	if source.err != nil {
 		err = fail(CodeInternal, true, source.err)
 	}
@@ -70,32 +73,21 @@ func (s *source) Read(p []byte) (int, error) {
 	return n, err
 }
 
-func (s *source) end() error {
-	n, err := io.ReadFull(s, make([]byte, 1))
-	if n > 0 {
-		return errors.New("the stream is longer than its size says")
-	}
-	if err == io.EOF {
-		return nil
-	}
-	return err
-}
-
 // witnessError says what an error of making a witness means to the job.
 func witnessError(witness int, err error) error {
-	var known *Error
+	var format *circuit.FormatError
 	var input *circuit.InputError
 	var assert *circuit.AssertError
-	code, retry := CodeInvalidWitness, false
+	code, retry := CodeInternal, true
 	switch {
-	case errors.As(err, &known):
-		code, retry = known.Code, known.Retry
+	case errors.As(err, &format):
+		code, retry = CodeInvalidWitness, false
 	case errors.As(err, &input):
-		code = CodeInvalidInputs
+		code, retry = CodeInvalidInputs, false
 	case errors.As(err, &assert):
-		code = CodeUnsatisfied
+		code, retry = CodeUnsatisfied, false
 	case errors.Is(err, circuit.ErrNoCalculator), errors.Is(err, circuit.ErrNotCalculator):
-		code = CodeCalculator
+		code, retry = CodeCalculator, false
 	}
-	return &Error{Code: code, Retry: retry, Err: fmt.Errorf("witness %d: %w", witness, err)}
+	return within(fmt.Sprintf("witness %d", witness), code, retry, err)
 }

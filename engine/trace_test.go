@@ -1,0 +1,65 @@
+package engine
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"testing"
+
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/sdk/trace/tracetest"
+
+	"github.com/pinion-zk/pinion/groth16"
+)
+
+func TestSpansAndEvents(t *testing.T) {
+	spans := tracetest.NewSpanRecorder()
+	provider := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(spans))
+	r := newRig(t, withSynthesis("host"), withConfig(func(c *Config) { c.Tracer = provider.Tracer("test") }))
+
+	ctx, parent := provider.Tracer("test").Start(context.Background(), "process")
+	req := multiply(t, 641, 6700417)
+	var events []Phase
+	req.Observe = func(e Event) { events = append(events, e.Phase) }
+	out, err := r.Prove(ctx, req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	parent.End()
+
+	want := []Phase{PhaseAdmit, PhaseWitness, PhaseSynthesis, PhaseWait, PhaseDevice, PhaseCheck, PhaseDone}
+	if !slices.Equal(events, want) {
+		t.Errorf("events %v, expected %v", events, want)
+	}
+	var names []Phase
+	for _, s := range spans.Ended() {
+		if s.Name() == "process" {
+			continue
+		}
+		names = append(names, Phase(s.Name()))
+		if s.Parent().SpanID() != parent.SpanContext().SpanID() {
+			t.Errorf("span %s isn't a child of the job's", s.Name())
+		}
+		for _, a := range s.Attributes() {
+			if a.Key == "pinion.circuit" && a.Value.AsString() != out.Circuit.String() && s.Name() != "admit" {
+				t.Errorf("span %s is of circuit %s, expected %s", s.Name(), a.Value.AsString(), out.Circuit)
+			}
+			if v := a.Value.Emit(); strings.Contains(v, "6700417") || strings.Contains(v, "4294967297") {
+				t.Errorf("span %s tells a value of the witness in %s", s.Name(), a.Key)
+			}
+		}
+	}
+	if !slices.Equal(names, want[:len(want)-1]) {
+		t.Errorf("spans %v, expected %v", names, want[:len(want)-1])
+	}
+
+	ms := out.Phases.Milliseconds()
+	for _, key := range []string{"witness", "synthesis", "wait", "device", "check", "total"} {
+		if v, ok := ms[key]; !ok || v < 0 {
+			t.Errorf("phase %s took %v ms", key, v)
+		}
+	}
+	if out.Device != r.device.Info().Name || out.Synthesis != "host" || out.Attempts != 1 || out.Curve != groth16.BN254 {
+		t.Errorf("outcome %+v", out)
+	}
+}
