@@ -22,11 +22,11 @@ type container struct {
 	file     *os.File
 	stat     os.FileInfo // as it was when the file was opened
 	size     int64
-	sections map[uint32]section
+	sections map[uint32]span
 }
 
-// section is where the payload of a section lies in its file.
-type section struct {
+// span is where the payload of a section lies in its file.
+type span struct {
 	kind         uint32
 	offset, size int64
 }
@@ -36,7 +36,7 @@ func openContainer(path, magic string, newest uint32) (*container, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &container{name: filepath.Base(path), file: f, sections: map[uint32]section{}}
+	c := &container{name: filepath.Base(path), file: f, sections: map[uint32]span{}}
 	if err := c.readFrame(magic, newest); err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
@@ -71,7 +71,7 @@ func (c *container) readFrame(magic string, newest uint32) error {
 		offset = s.offset + s.size
 	}
 	if offset != c.size {
-		return c.fault(section{}, offset, fmt.Sprintf("%d bytes after the last section", c.size-offset), "the end of the file")
+		return c.fault(span{}, offset, fmt.Sprintf("%d bytes after the last section", c.size-offset), "the end of the file")
 	}
 	return nil
 }
@@ -82,7 +82,7 @@ func parseFrame(name string, head []byte, magic string, newest uint32) (int, err
 		return 0, &FormatError{File: name, Offset: 0, Found: fmt.Sprintf("magic %q", found), Expected: fmt.Sprintf("%q", magic)}
 	}
 	if v := binary.LittleEndian.Uint32(head[4:]); v == 0 || v > newest {
-		return 0, &FormatError{File: name, Offset: 4, Found: fmt.Sprintf("version %d", v), Expected: fmt.Sprintf("1 to %d", newest)}
+		return 0, &FormatError{File: name, Offset: 4, Found: fmt.Sprintf("version %d", v), Expected: fmt.Sprintf("at most %d", newest)}
 	}
 	n := binary.LittleEndian.Uint32(head[8:])
 	if n > maxSections {
@@ -92,19 +92,19 @@ func parseFrame(name string, head []byte, magic string, newest uint32) (int, err
 }
 
 // readSection reads the 12 bytes before a payload and checks that the payload is there.
-func (c *container) readSection(offset int64) (section, error) {
+func (c *container) readSection(offset int64) (span, error) {
 	var head [12]byte
 	if err := c.read(head[:], offset); err != nil {
-		return section{}, err
+		return span{}, err
 	}
-	s := section{kind: binary.LittleEndian.Uint32(head[:]), offset: offset + int64(len(head))}
+	s := span{kind: binary.LittleEndian.Uint32(head[:]), offset: offset + int64(len(head))}
 	length := binary.LittleEndian.Uint64(head[4:])
 	if left := c.size - s.offset; length > uint64(left) {
-		return section{}, c.fault(s, s.offset, fmt.Sprintf("%d bytes up to the end of the file", left), fmt.Sprint(length))
+		return span{}, c.fault(s, s.offset, fmt.Sprintf("%d bytes up to the end of the file", left), fmt.Sprint(length))
 	}
 	s.size = int64(length)
 	if _, twice := c.sections[s.kind]; twice {
-		return section{}, c.fault(s, offset, "the section a second time", "each section once")
+		return span{}, c.fault(s, offset, "the section a second time", "each section once")
 	}
 	return s, nil
 }
@@ -122,16 +122,16 @@ func (c *container) read(buf []byte, offset int64) error {
 }
 
 // find returns a section that must be there.
-func (c *container) find(kind uint32, what string) (section, error) {
+func (c *container) find(kind uint32, what string) (span, error) {
 	s, ok := c.sections[kind]
 	if !ok {
-		return section{}, c.fault(section{kind: kind}, c.size, "no such section", what)
+		return span{}, c.fault(span{kind: kind}, c.size, "no such section", what)
 	}
 	return s, nil
 }
 
 // findSized returns a section that must be there and have size bytes.
-func (c *container) findSized(kind uint32, size int64, what string) (section, error) {
+func (c *container) findSized(kind uint32, size int64, what string) (span, error) {
 	s, err := c.find(kind, what)
 	if err == nil && s.size != size {
 		err = c.fault(s, s.offset, fmt.Sprintf("%d bytes", s.size), fmt.Sprintf("%d: %s", size, what))
@@ -139,7 +139,7 @@ func (c *container) findSized(kind uint32, size int64, what string) (section, er
 	return s, err
 }
 
-func (c *container) fault(s section, offset int64, found, expected string) error {
+func (c *container) fault(s span, offset int64, found, expected string) error {
 	return &FormatError{File: c.name, Section: s.kind, Offset: offset, Found: found, Expected: expected}
 }
 

@@ -28,7 +28,7 @@ type R1CS struct {
 	Constraints int
 
 	file *container
-	body section
+	body span
 }
 
 // OpenR1CS reads and checks the header. What is wrong with the file is a *FormatError. Custom gates are refused: Groth16 has none.

@@ -1,6 +1,7 @@
 package circuit
 
 import (
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -100,13 +101,14 @@ func (d *wtnsDecoder) decode() error {
 	return d.end()
 }
 
-// explain says what the input is likely to be when it has the size and the first value of bare witness words: what
+// explain says what the input is likely to be if it begins with the value 1 and has the size of some values: bare witness words, which
 // go-rapidsnark's CalculateBinWitness returns.
 func (d *wtnsDecoder) explain(err error, head []byte) error {
 	var f *FormatError
-	bare := d.at+d.left == int64(len(d.dst)) && binary.LittleEndian.Uint64(head) == 1
-	if bare && errors.As(err, &f) {
-		f.Expected += fmt.Sprintf(" (this looks like the %d bare values without the header of a .wtns)", d.want.Vars)
+	total := d.at + d.left
+	one := append([]byte{1}, make([]byte, len(head)-1)...)
+	if total%groth16.ScalarSize == 0 && bytes.Equal(head, one) && errors.As(err, &f) {
+		f.Expected += fmt.Sprintf(" (this looks like %d bare values without the header of a .wtns)", total/groth16.ScalarSize)
 	}
 	return err
 }

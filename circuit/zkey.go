@@ -79,11 +79,16 @@ func (z *Zkey) readProtocol() error {
 	if err := z.file.read(word[:], s.offset); err != nil {
 		return err
 	}
-	names := map[uint32]string{1: "groth16", 2: "plonk", 10: "fflonk"}
-	if id := binary.LittleEndian.Uint32(word[:]); id != 1 {
-		return z.file.fault(s, s.offset, fmt.Sprintf("protocol %d %s", id, names[id]), "1 groth16")
+	switch id := binary.LittleEndian.Uint32(word[:]); id {
+	case 1:
+		return nil
+	case 2:
+		return z.file.fault(s, s.offset, "a plonk key", "a groth16 key")
+	case 10:
+		return z.file.fault(s, s.offset, "a fflonk key", "a groth16 key")
+	default:
+		return z.file.fault(s, s.offset, fmt.Sprintf("protocol %d", id), "1: groth16")
 	}
-	return nil
 }
 
 func (z *Zkey) readHeader() error {
@@ -91,8 +96,7 @@ func (z *Zkey) readHeader() error {
 	if err != nil {
 		return err
 	}
-	// The largest header, that of BLS12-381, has 960 bytes.
-	h := make([]byte, min(s.size, 960))
+	h := make([]byte, min(s.size, zkeyHeaderSize(groth16.BLS12381)))
 	if err := z.file.read(h, s.offset); err != nil {
 		return err
 	}
@@ -112,9 +116,14 @@ func zkeyPrimes(c groth16.Curve) []byte {
 	return append(b, littleEndian(c.ScalarModulus(), groth16.ScalarSize)...)
 }
 
-func (z *Zkey) readCounts(c groth16.Curve, s section, h []byte, at int) error {
+func zkeyHeaderSize(c groth16.Curve) int64 {
+	return int64(len(zkeyPrimes(c)) + 3*4 + 3*c.G1Size() + 3*c.G2Size())
+}
+
+// readCounts reads what comes after the primes, at byte at of the header h.
+func (z *Zkey) readCounts(c groth16.Curve, s span, h []byte, at int) error {
 	g1, g2 := c.G1Size(), c.G2Size()
-	if want := int64(at + 12 + 3*g1 + 3*g2); s.size != want {
+	if want := zkeyHeaderSize(c); s.size != want {
 		return z.file.fault(s, s.offset, fmt.Sprintf("%d bytes", s.size), fmt.Sprintf("%d: the header of a %s key", want, c))
 	}
 	z.Curve = c
@@ -128,7 +137,7 @@ func (z *Zkey) readCounts(c groth16.Curve, s section, h []byte, at int) error {
 	case z.Public >= z.Vars:
 		return z.file.fault(s, offset+4, fmt.Sprintf("%d public wires", z.Public), fmt.Sprintf("fewer than the %d wires", z.Vars))
 	case z.Domain < 2 || z.Domain > maxDomain || z.Domain&(z.Domain-1) != 0:
-		return z.file.fault(s, offset+8, fmt.Sprintf("domain of %d", z.Domain), fmt.Sprintf("a power of two from 2 to %d", maxDomain))
+		return z.file.fault(s, offset+8, fmt.Sprintf("a domain of %d", z.Domain), fmt.Sprintf("a power of two from 2 to %d", maxDomain))
 	}
 	points := h[at+12:]
 	cut := func(size int) []byte {
