@@ -1,0 +1,31 @@
+package main
+
+import (
+	"strings"
+
+	"github.com/pinion-zk/pinion/service"
+)
+
+type serveCmd struct{}
+
+// Help adds the table of environment variables to pinion serve --help.
+func (serveCmd) Help() string {
+	var b strings.Builder
+	b.WriteString("Takes jobs until SIGTERM or SIGINT; then those in hand finish within PINION_GRACE. Traces go to a collector when " +
+		"OpenTelemetry's variables ask for it: OTEL_EXPORTER_OTLP_ENDPOINT, OTEL_EXPORTER_OTLP_PROTOCOL (grpc or http/protobuf), " +
+		"OTEL_TRACES_EXPORTER (otlp or none) and their like.\n\nEnvironment:\n\n")
+	_ = service.Usage(&b) // a strings.Builder takes everything
+	return b.String()
+}
+
+func (serveCmd) Run(a *app) error {
+	config, err := a.config()
+	if err != nil {
+		return err
+	}
+	s, err := service.Start(a.ctx, config, config.Logger(a.stderr))
+	if err != nil {
+		return err
+	}
+	return s.Run(a.ctx)
+}

@@ -1,0 +1,124 @@
+package service
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"time"
+
+	"github.com/pinion-zk/pinion/circuit"
+	"github.com/pinion-zk/pinion/engine"
+	"github.com/pinion-zk/pinion/pool"
+	"github.com/pinion-zk/pinion/queue"
+)
+
+// proves is what the handler needs of an engine.
+type proves interface {
+	Prove(ctx context.Context, req engine.Request) (*engine.Outcome, error)
+}
+
+// handler turns a job of the queue into a request to the engine, and the outcome back.
+type handler struct {
+	engine  proves
+	metrics *metrics
+	log     *slog.Logger
+
+	// elsewhere tells whether other workers may have the circuit, which this one doesn't.
+	elsewhere func(ctx context.Context, ref circuit.Ref) bool
+}
+
+// handOn is how long a job that this worker can't take stays away before it is offered again.
+const handOn = 5 * time.Second
+
+// Prove implements queue.Handler.
+func (h *handler) Prove(ctx context.Context, d *queue.Delivery) (*queue.Outcome, error) {
+	ref, err := circuit.ParseRef(d.Job.Circuit)
+	if err != nil {
+		return nil, &queue.Failure{Code: queue.CodeInvalidJob, Msg: err.Error(), Err: err}
+	}
+	out, err := h.engine.Prove(ctx, request(ref, d))
+	if err != nil {
+		err = h.failure(ctx, ref, err)
+		h.metrics.end(ctx, endState(err))
+		h.log.Info("job not proven", "job", d.Job.ID, "circuit", ref.Name, "attempt", d.Attempt, "error", err)
+		return nil, err
+	}
+	h.metrics.done(ctx, out)
+	h.log.Debug("job proven", "job", d.Job.ID, "circuit", ref.Name, "attempt", d.Attempt, "took", out.Phases.Total)
+	return outcome(out), nil
+}
+
+func request(ref circuit.Ref, d *queue.Delivery) engine.Request {
+	req := engine.Request{Circuit: ref, Witnesses: make([]engine.Witness, len(d.Job.Witnesses))}
+	for i := range d.Job.Witnesses {
+		req.Witnesses[i] = witness(d, i)
+	}
+	req.Observe = func(e engine.Event) { d.Progress(string(e.Phase), 100*e.Proof/len(req.Witnesses)) }
+	return req
+}
+
+func outcome(out *engine.Outcome) *queue.Outcome {
+	proofs := make([]queue.Proof, len(out.Proofs))
+	for i, p := range out.Proofs {
+		proofs[i] = queue.Proof{Proof: p.Proof.Bytes(), Public: p.Public}
+	}
+	return &queue.Outcome{
+		Proofs: proofs,
+		Device: out.Device,
+		Timings: queue.Timings{
+			Witness:   out.Phases.Witness,
+			Synthesis: out.Phases.Synthesis,
+			Wait:      out.Phases.Admit + out.Phases.Wait,
+			Device:    out.Phases.Device,
+			Check:     out.Phases.Check,
+		},
+	}
+}
+
+// failure says in the queue's terms why there are no proofs.
+func (h *handler) failure(ctx context.Context, ref circuit.Ref, err error) error {
+	var ofQueue *queue.Failure // the witness's object is missing, or another
+	if errors.As(err, &ofQueue) {
+		return ofQueue
+	}
+	var ofEngine *engine.Error
+	if !errors.As(err, &ofEngine) {
+		return err
+	}
+	switch ofEngine.Code {
+	case engine.CodeTooLarge:
+		var exceeds *pool.ExceedsError
+		if errors.As(err, &exceeds) {
+			return &queue.Defer{After: handOn, Reason: fmt.Sprintf("needs %s of memory, the worker has %s in all", Size(exceeds.Want), Size(exceeds.Total))}
+		}
+	case engine.CodeUnknownCircuit, engine.CodeWrongDigest:
+		if h.elsewhere(ctx, ref) {
+			return &queue.Defer{After: handOn, Reason: ofEngine.Err.Error()}
+		}
+	}
+	return &queue.Failure{Code: queue.Code(ofEngine.Code), Msg: ofEngine.Err.Error(), Retry: ofEngine.Retry, Err: err}
+}
+
+// endState is the label under which an error is counted: one of few.
+func endState(err error) string {
+	var deferred *queue.Defer
+	var failed *queue.Failure
+	switch {
+	case errors.As(err, &deferred):
+		return "deferred"
+	case errors.As(err, &failed):
+		return string(failed.Code)
+	}
+	return string(queue.CodeInternal)
+}
+
+// witness says where one proof's values come from.
+func witness(d *queue.Delivery, i int) engine.Witness {
+	w := d.Job.Witnesses[i]
+	if w.Inputs != nil {
+		return engine.Witness{Inputs: w.Inputs}
+	}
+	return engine.Witness{Size: w.Size(), Open: func(ctx context.Context) (io.ReadCloser, error) { return d.Witness(ctx, i) }}
+}

@@ -1,0 +1,119 @@
+package service
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/pinion-zk/pinion/circuit"
+	"github.com/pinion-zk/pinion/engine"
+	"github.com/pinion-zk/pinion/gpu"
+	"github.com/pinion-zk/pinion/pool"
+)
+
+// memoryMargin is what an automatic budget leaves to the process itself: the Go heap, the broker, the prover's tables.
+const memoryMargin = 256 << 20
+
+// Prover is the engine with all that it works on, in this process. It knows no broker: pinion prove uses it too.
+type Prover struct {
+	Engine    *engine.Engine
+	Catalogue *circuit.Catalogue
+
+	budget   *pool.Budget
+	pool     *pool.Pool
+	executor *gpu.Executor
+}
+
+// NewProver opens the catalogue and the device, within the memory budget.
+func (c *Config) NewProver(log *slog.Logger, tracer trace.Tracer) (*Prover, error) {
+	catalogue, err := c.OpenCatalogue()
+	if err != nil {
+		return nil, err
+	}
+	total := int64(c.Memory)
+	if total == 0 {
+		if total, err = pool.HostLimit(memoryMargin); err != nil {
+			return nil, fmt.Errorf("%sMEMORY=auto: %w", Prefix, err)
+		}
+	}
+	device := c.openDevice(log)
+	executor, err := gpu.NewExecutor(device, c.Jobs)
+	if err != nil {
+		return nil, err
+	}
+	p := &Prover{Catalogue: catalogue, budget: pool.NewBudget(total), executor: executor}
+	p.budget.OnFault(func(err error) { log.Error("memory accounting", "error", err) })
+	p.pool = pool.NewPool(p.budget, pool.HugePages{})
+	p.Engine = engine.New(engine.Config{
+		Catalogue:        catalogue,
+		Executor:         executor,
+		Budget:           p.budget,
+		Pool:             p.pool,
+		Workers:          c.Jobs,
+		Synthesis:        c.synthesis(),
+		AllowForgeable:   c.Forgeable,
+		CalculatorMemory: int64(c.Calculator),
+		Tracer:           tracer,
+	})
+	log.Debug("memory budget", "bytes", total, "auto", c.Memory == 0)
+	return p, nil
+}
+
+// OpenCatalogue opens the catalogue of circuits at c.Circuits.
+func (c *Config) OpenCatalogue() (*circuit.Catalogue, error) {
+	return circuit.OpenCatalogue(c.Circuits)
+}
+
+// openDevice opens the device that the configuration names. What auto chose is said, since a slower device than the one that was
+// meant would go unnoticed otherwise.
+func (c *Config) openDevice(log *slog.Logger) gpu.Device {
+	device := gpu.NewCPU()
+	info := device.Info()
+	why := "configured"
+	if c.Device == "auto" {
+		why = "chosen by PINION_DEVICE=auto: this build has no other device"
+	}
+	log.Info("device", "kind", info.Kind, "name", info.Name, "why", why)
+	return device
+}
+
+// synthesis is empty for auto: what the device is best given.
+func (c *Config) synthesis() gpu.Synthesis {
+	if c.Synthesis == "auto" {
+		return ""
+	}
+	return gpu.Synthesis(c.Synthesis)
+}
+
+// Close waits for the jobs that were admitted, for as long as ctx allows, and gives everything back.
+func (p *Prover) Close(ctx context.Context) error {
+	return errors.Join(p.Engine.Close(ctx), p.executor.Close(ctx), p.pool.Close())
+}
+
+func (p *Prover) snapshot() snapshot {
+	return snapshot{
+		engine:  p.Engine.Stats(),
+		pool:    p.pool.Stats(),
+		budget:  p.budget,
+		device:  p.executor,
+		healthy: p.healthy() == nil,
+	}
+}
+
+// healthy returns nil while the device is trusted.
+func (p *Prover) healthy() error { return errors.Join(p.executor.Healthy(), p.Engine.Healthy()) }
+
+// intake reserves room for the message of a job before it is asked for, so that a queue full of jobs doesn't become a heap full of
+// them.
+func (p *Prover) intake(bytes int64) func(ctx context.Context) (release func(), err error) {
+	return func(ctx context.Context) (func(), error) {
+		r, err := p.budget.Reserve(ctx, bytes)
+		if err != nil {
+			return nil, err
+		}
+		return r.Close, nil
+	}
+}
