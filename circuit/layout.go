@@ -118,7 +118,7 @@ func (e extent) len() int64 { return e.hi - e.lo }
 
 // layout says where everything lies in a prepared file.
 type layout struct {
-	checksums extent
+	checksums extent // to the end of its last page
 	parts     [parts]extent
 	data      extent // all parts, what the checksums are of
 }
@@ -141,8 +141,8 @@ func (h *preparedHeader) layout() layout {
 		total += toPage(size)
 	}
 	var l layout
-	l.checksums = extent{pageBytes, pageBytes + 4*chunks(total)}
-	at := toPage(l.checksums.hi)
+	l.checksums = extent{pageBytes, pageBytes + toPage(4*chunks(total))}
+	at := l.checksums.hi
 	l.data = extent{at, at + total}
 	for i, size := range sizes {
 		l.parts[i] = extent{at, at + size}

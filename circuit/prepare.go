@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/binary"
 	"errors"
-	"fmt"
 	"hash/crc32"
 	"os"
 	"syscall"
@@ -27,7 +26,7 @@ func Prepare(ctx context.Context, z *Zkey, path string, progress Progress) error
 		curve: z.Curve, vars: z.Vars, public: z.Public, domain: z.Domain, rows: m.rows, entries: m.entries,
 		coefficients: m.dictionary.len(), contributions: z.Contributions, digest: digest,
 	}
-	err = writeAtomically(path, func(f *os.File) error {
+	return writeAtomically(path, func(f *os.File) error {
 		w, err := newPreparer(z, h, f)
 		if err != nil {
 			return err
@@ -35,10 +34,6 @@ func Prepare(ctx context.Context, z *Zkey, path string, progress Progress) error
 		err = guardMapping(func() error { return w.write(ctx, m, progress) })
 		return errors.Join(err, syscall.Munmap(w.mapped))
 	})
-	if err != nil {
-		return fmt.Errorf("preparing %s: %w", z.file.name, err)
-	}
-	return nil
 }
 
 // preparer fills the mapping of a new prepared file.

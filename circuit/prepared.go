@@ -125,7 +125,7 @@ func (p *Prepared) readChecksums() error {
 	if sum := crc32.Checksum(raw, castagnoli); sum != p.header.checksums {
 		return p.fault(e.lo, fmt.Sprintf("checksums of checksum %08x", sum), fmt.Sprintf("%08x", p.header.checksums))
 	}
-	p.sums = make([]uint32, len(raw)/4)
+	p.sums = make([]uint32, chunks(p.layout.data.len()))
 	for i := range p.sums {
 		p.sums[i] = binary.LittleEndian.Uint32(raw[4*i:])
 	}
@@ -209,5 +209,5 @@ func (p *Prepared) verify(chunk int64) error {
 }
 
 func (p *Prepared) fault(offset int64, found, expected string) error {
-	return &FormatError{File: p.name, Offset: offset, Found: found, Expected: expected}
+	return &FormatError{File: p.name, Offset: offset, Found: found, Expected: expected + " (the file is damaged: add the circuit again)"}
 }
