@@ -1,10 +1,6 @@
 package queue
 
-import (
-	"context"
-	"io"
-	"time"
-)
+import "context"
 
 // Handler does the proving. It is called from many goroutines, one for each
 // job in hand.
@@ -24,24 +20,4 @@ type Outcome struct {
 	Proofs  []Proof // one for each witness, in order
 	Device  string
 	Timings Timings // Fetch to Check; the worker fills in the rest
-}
-
-// Delivery is a job in a worker's hand.
-type Delivery struct {
-	Job      *Job
-	Priority Priority
-	Attempt  int // from 1
-
-	open     func(ctx context.Context, o *Object) (io.ReadCloser, error)
-	progress func(phase string, percent int)
-	fetched  func(time.Duration)
-}
-
-// Progress reports that a phase begins or how far it is; it doesn't block.
-// From the first report of [PhaseDevice] on the job counts as having reached
-// the device: a worker that shuts down no longer hands it on.
-func (d *Delivery) Progress(phase string, percent int) {
-	if d.progress != nil {
-		d.progress(phase, percent)
-	}
 }

@@ -68,7 +68,7 @@ func (o Options) streams() []jetstream.StreamConfig {
 		// At most one message for each subject, so that a job can't be queued
 		// twice while it is queued or in flight. No age: a job isn't lost.
 		Name:                 StreamJobs,
-		Subjects:             []string{"pinion.job.*.*.*"},
+		Subjects:             laneSubjects(),
 		Retention:            jetstream.WorkQueuePolicy,
 		Discard:              jetstream.DiscardNew,
 		DiscardNewPerSubject: true,
@@ -116,6 +116,16 @@ func (o Options) streams() []jetstream.StreamConfig {
 	return streams
 }
 
+// laneSubjects are the lanes one by one: a job that no consumer would see
+// must not be stored.
+func laneSubjects() []string {
+	var subjects []string
+	for _, p := range Priorities() {
+		subjects = append(subjects, p.Lane()+".*.*")
+	}
+	return subjects
+}
+
 func bucket(name string, age time.Duration) jetstream.StreamConfig {
 	return jetstream.StreamConfig{
 		Name:        "OBJ_" + name,
@@ -136,7 +146,7 @@ func (o Options) consumers() []jetstream.ConsumerConfig {
 	for _, p := range Priorities() {
 		consumers = append(consumers, jetstream.ConsumerConfig{
 			Durable:         p.Consumer(),
-			FilterSubject:   p.Lane() + ".>",
+			FilterSubject:   p.Lane() + ".*.*",
 			AckPolicy:       jetstream.AckExplicitPolicy,
 			AckWait:         o.AckWait,
 			MaxDeliver:      100_000,

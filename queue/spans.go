@@ -21,8 +21,8 @@ import (
 //	tp := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(spans), sdktrace.WithBatcher(otlp))
 //
 // A job's spans are its process span and all that start with a context that
-// descends from its own and end before it does, or are sampled out. It is
-// safe for concurrent use.
+// descends from its own, as far as they are sampled and end before it does.
+// It is safe for concurrent use.
 type SpanCollector struct {
 	mu    sync.Mutex
 	spans map[spanKey]*spanBundle // of spans that have started and not ended
@@ -38,6 +38,7 @@ const maxSpans = 512
 
 // spanBundle is the spans of one job; the collector's mutex guards it.
 type spanBundle struct {
+	open   map[spanKey]struct{}
 	ended  []sdktrace.ReadOnlySpan
 	closed bool
 }
@@ -51,19 +52,26 @@ func NewSpanCollector() *SpanCollector {
 
 // begin returns a context whose spans are gathered until end.
 func (c *SpanCollector) begin(ctx context.Context) (context.Context, *spanBundle) {
-	b := &spanBundle{}
+	b := &spanBundle{open: make(map[spanKey]struct{})}
 	return context.WithValue(ctx, bundleKey{}, b), b
 }
 
 // end returns the bundle's spans as an OTLP ExportTraceServiceRequest; nil if
 // there are none.
 func (c *SpanCollector) end(ctx context.Context, b *spanBundle) ([]byte, error) {
+	return encodeSpans(ctx, c.drop(b))
+}
+
+// drop ends the gathering.
+func (c *SpanCollector) drop(b *spanBundle) []sdktrace.ReadOnlySpan {
 	c.mu.Lock()
-	b.closed = true
+	defer c.mu.Unlock()
+	for key := range b.open {
+		delete(c.spans, key)
+	}
 	ended := b.ended
-	b.ended = nil
-	c.mu.Unlock()
-	return encodeSpans(ctx, ended)
+	b.closed, b.ended = true, nil
+	return ended
 }
 
 // OnStart implements sdktrace.SpanProcessor.
@@ -76,6 +84,7 @@ func (c *SpanCollector) OnStart(ctx context.Context, s sdktrace.ReadWriteSpan) {
 	defer c.mu.Unlock()
 	if !b.closed {
 		c.spans[keyOf(s)] = b
+		b.open[keyOf(s)] = struct{}{}
 	}
 }
 
@@ -88,7 +97,8 @@ func (c *SpanCollector) OnEnd(s sdktrace.ReadOnlySpan) {
 		return
 	}
 	delete(c.spans, keyOf(s))
-	if !b.closed && len(b.ended) < maxSpans {
+	delete(b.open, keyOf(s))
+	if len(b.ended) < maxSpans {
 		b.ended = append(b.ended, s)
 	}
 }
@@ -129,4 +139,3 @@ func (k *spanKeeper) UploadTraces(_ context.Context, spans []*tracepb.ResourceSp
 	k.spans = spans
 	return nil
 }
-

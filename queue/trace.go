@@ -103,3 +103,51 @@ func errorType(err error) string {
 	}
 	return "_OTHER"
 }
+
+// startSpan starts the process span, with the job's creation as its parent,
+// and the gathering of spans for the reply.
+func (t *task) startSpan(ctx context.Context) context.Context {
+	ctx = extract(ctx, t.msg.Headers())
+	if t.w.cfg.Spans != nil {
+		ctx, t.spans = t.w.cfg.Spans.begin(ctx)
+	}
+	ctx, t.span = t.w.cfg.Tracer.Start(ctx, "process "+t.lane.Lane(),
+		trace.WithSpanKind(trace.SpanKindConsumer), messaging("process", "process", t.id, t.lane),
+		trace.WithTimestamp(t.received),
+		trace.WithAttributes(
+			attribute.String("pinion.circuit", t.circuit),
+			attribute.String("pinion.worker", t.w.cfg.Name),
+			attribute.Int("messaging.message.body.size", len(t.msg.Data())),
+		))
+	return ctx
+}
+
+// endSpan ends the process span; only the first call counts.
+func (t *task) endSpan(err error) {
+	if t.span.IsRecording() {
+		recordError(t.span, err)
+		t.span.End()
+	}
+}
+
+// sendSpans sends what was gathered.
+func (t *task) sendSpans(ctx context.Context) {
+	if t.spans == nil {
+		return
+	}
+	data, err := t.w.cfg.Spans.end(ctx, t.spans)
+	t.spans = nil
+	switch {
+	case err != nil:
+		t.log.Warn("spans not sent", "error", err)
+	case data != nil:
+		t.send(KindSpans, false, ContentSpans, data)
+	}
+}
+
+// dropSpans forgets what was gathered and not sent.
+func (t *task) dropSpans() {
+	if t.spans != nil {
+		t.w.cfg.Spans.drop(t.spans)
+	}
+}
