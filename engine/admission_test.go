@@ -19,6 +19,7 @@ func TestRefusedAtAdmission(t *testing.T) {
 	wrong := info.Ref()
 	wrong.Digest[0] ^= 1
 	witness := []Witness{product(t, groth16.BN254, 3, 5, 15)}
+	both := Witness{Open: witness[0].Open, Inputs: []byte("{}")}
 	for _, c := range []struct {
 		name  string
 		req   Request
@@ -31,8 +32,9 @@ func TestRefusedAtAdmission(t *testing.T) {
 		{"forgeable", Request{Circuit: named("forgeable"), Witnesses: witness}, CodeForgeable, false, nil},
 		{"no witness", Request{Circuit: info.Ref()}, CodeInvalidWitness, false, nil},
 		{"empty witness", Request{Circuit: info.Ref(), Witnesses: []Witness{{}}}, CodeInvalidWitness, false, nil},
-		{"both kinds", Request{Circuit: info.Ref(), Witnesses: []Witness{{Open: witness[0].Open, Inputs: []byte("{}")}}}, CodeInvalidWitness, false, nil},
-		{"no calculator", Request{Circuit: named("plain-bn128"), Witnesses: []Witness{{Inputs: []byte("{}")}}}, CodeCalculator, false, circuit.ErrNoCalculator},
+		{"both kinds", Request{Circuit: info.Ref(), Witnesses: []Witness{both}}, CodeInvalidWitness, false, nil},
+		{"no calculator", Request{Circuit: named("plain-bn128"), Witnesses: []Witness{{Inputs: []byte("{}")}}}, CodeCalculator, false,
+			circuit.ErrNoCalculator},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			_, err := r.Admit(context.Background(), c.req)
@@ -69,32 +71,39 @@ func TestRefByNameAndDigest(t *testing.T) {
 
 func TestMalformedWitness(t *testing.T) {
 	r := newRig(t)
+	short, long := from(t, brokenSource{}).Witnesses[0], from(t, brokenSource{}).Witnesses[0]
+	short.Size--
+	long.Size++
 	for _, c := range []struct {
-		name string
-		req  Request
-		code Code
+		name    string
+		witness Witness
+		text    string
 	}{
-		{"of another circuit", Request{Circuit: named("multiplier-bn128"), Witnesses: []Witness{exampleWitness(t, "commit", "bn128")}}, CodeInvalidWitness},
-		{"of another curve", Request{Circuit: named("multiplier-bn128"), Witnesses: []Witness{exampleWitness(t, "multiplier", "bls12381")}}, CodeInvalidWitness},
-		{"nothing", Request{Circuit: named("multiplier-bn128"), Witnesses: []Witness{fileWitness(nil)}}, CodeInvalidWitness},
-		{"inputs no JSON", Request{Circuit: named("multiplier-bn128"), Witnesses: []Witness{{Inputs: []byte("{")}}}, CodeInvalidInputs},
-		{"unknown signal", Request{Circuit: named("multiplier-bn128"), Witnesses: []Witness{{Inputs: []byte(`{"a":1,"b":2,"x":3}`)}}}, CodeInvalidInputs},
+		{"of another circuit", exampleWitness(t, "commit", "bn128"),
+			"invalid_witness: witness 0: witness: section 1 at byte 60: found 641 values, expected 4"},
+		{"of another curve", exampleWitness(t, "multiplier", "bls12381"),
+			"invalid_witness: witness 0: witness: section 1 at byte 28: found the prime of bls12381, expected the prime of bn128"},
+		{"nothing", fileWitness(nil),
+			"invalid_witness: witness 0: witness: at byte 0: found the end of the file, expected 12 more bytes"},
+		{"longer than its size", short,
+			"invalid_witness: witness 0: witness: section 2 at byte 76: found 127 bytes up to the end of the file, expected 128"},
+		{"shorter than its size", long,
+			"invalid_witness: witness 0: witness: at byte 204: found 1 bytes after the last section, expected the end of the file"},
+		{"inputs no JSON", Witness{Inputs: []byte("{")},
+			"invalid_inputs: witness 0: inputs: JSON ends early, after byte 1"},
+		{"unknown signal", Witness{Inputs: []byte(`{"a":1,"b":2,"x":3}`)},
+			`invalid_inputs: witness 0: input signal "x": not an input of the circuit`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			r.fails(context.Background(), c.req, c.code, false)
+			code := CodeInvalidWitness
+			if c.witness.Inputs != nil {
+				code = CodeInvalidInputs
+			}
+			req := Request{Circuit: named("multiplier-bn128"), Witnesses: []Witness{c.witness}}
+			expectText(t, r.fails(context.Background(), req, code, false), c.text)
 			r.idle()
 		})
 	}
-}
-
-func TestStreamLongerThanItsSize(t *testing.T) {
-	r := newRig(t)
-	req := from(t, brokenSource{})
-	req.Witnesses[0].Size--
-	r.fails(context.Background(), req, CodeInvalidWitness, false)
-	req.Witnesses[0].Size += 2
-	r.fails(context.Background(), req, CodeInvalidWitness, false)
-	r.idle()
 }
 
 // A job with inputs is admitted with the calculator's memory, and gives it back when its witnesses are made.

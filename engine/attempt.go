@@ -32,7 +32,8 @@ type flight struct {
 	landed    bool
 }
 
-// attempt makes the proofs of the given witnesses, and returns those of them whose proof doesn't verify. It releases the lease. The next task is made ready while the device works on the one before.
+// attempt makes the proofs of the given witnesses, and returns those of them whose proof doesn't verify. It releases the lease.
+// The next task is made ready while the device works on the one before.
 func (j *Job) attempt(ctx context.Context, witnesses []int) (wrong []int, err error) {
 	defer j.lease.release()
 	a := &attempt{job: j}

@@ -39,12 +39,13 @@ type residency struct {
 
 	mu      sync.Mutex
 	table   map[circuit.Ref]*resident
+	leaving map[*resident]bool // being unloaded: their memory comes back soon
 	clock   uint64
 	unloads sync.WaitGroup
 }
 
 func newResidency(e *Engine) *residency {
-	return &residency{engine: e, table: make(map[circuit.Ref]*resident)}
+	return &residency{engine: e, table: make(map[circuit.Ref]*resident), leaving: make(map[*resident]bool)}
 }
 
 // errEvicted says that a circuit isn't loaded any more.
@@ -154,6 +155,9 @@ func (t *residency) reclaimDevice(need int64) int64 {
 func (t *residency) reclaim(need int64, bytes func(*resident) int64) (freed int64) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	for r := range t.leaving {
+		freed += bytes(r)
+	}
 	for _, r := range t.idle() {
 		if freed >= need {
 			break
@@ -181,14 +185,22 @@ func (t *residency) idle() []*resident {
 // The table is locked.
 func (t *residency) unload(r *resident) {
 	delete(t.table, r.ref)
+	t.leaving[r] = true
 	t.unloads.Go(func() {
-		defer r.memory.close()
+		defer t.left(r)
 		if err := t.engine.config.Executor.Unload(context.Background(), r.key); err != nil && !errors.Is(err, gpu.ErrClosed) {
 			t.engine.count.deviceFaults.Add(1)
 		}
 		// The mapping goes even if the device couldn't be told: what it holds of the key is a copy of its own, or dies with it.
 		_ = r.circuit.Close()
 	})
+}
+
+func (t *residency) left(r *resident) {
+	r.memory.close()
+	t.mu.Lock()
+	delete(t.leaving, r)
+	t.mu.Unlock()
 }
 
 // unloadAll unloads every circuit, and waits until that is done. No job may be left.
