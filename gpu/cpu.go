@@ -23,12 +23,19 @@ func (c *cpu) Info() Info {
 	return Info{Name: name, Kind: CPU, Synthesis: OnHost, Overlap: 1}
 }
 
+// Footprint accounts a prover's scratch with its key: it is kept from one proof to the next, and there is one of it since there is one
+// proof at a time.
 func (c *cpu) Footprint(pk *groth16.ProvingKey) (Footprint, error) {
 	p, err := groth16.NewProver(pk)
 	if err != nil {
 		return Footprint{}, err
 	}
-	return Footprint{Task: p.ScratchBytes()}, nil
+	return Footprint{Key: proverBytes(p, pk)}, nil
+}
+
+// proverBytes is what a prover takes: the roots of unity of the domain and their inverses, and its scratch.
+func proverBytes(p *groth16.Prover, pk *groth16.ProvingKey) int64 {
+	return 2*groth16.ScalarSize*int64(pk.Domain) + p.ScratchBytes()
 }
 
 func (c *cpu) Load(pk *groth16.ProvingKey) (Key, error) {
@@ -36,16 +43,21 @@ func (c *cpu) Load(pk *groth16.ProvingKey) (Key, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &cpuKey{prover: p}, nil
+	return &cpuKey{prover: p, bytes: proverBytes(p, pk)}, nil
 }
 
-// cpuKey is a prover, whose memory is the garbage collector's.
 type cpuKey struct {
 	prover *groth16.Prover
+	bytes  int64
 }
 
-func (k *cpuKey) Bytes() int64  { return 0 }
-func (k *cpuKey) Unload() error { return nil }
+func (k *cpuKey) Bytes() int64 { return k.bytes }
+
+// Unload leaves the prover to the garbage collector.
+func (k *cpuKey) Unload() error {
+	k.prover = nil
+	return nil
+}
 
 func (c *cpu) Begin(t *Task) (Run, error) {
 	k, ok := t.Key.(*cpuKey)

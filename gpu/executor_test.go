@@ -37,7 +37,7 @@ func wantErr(t *testing.T, ticket *Ticket, want error) {
 
 func mustClose(t *testing.T, e *Executor) {
 	t.Helper()
-	if err := e.Close(t.Context()); err != nil {
+	if err := e.Close(context.WithoutCancel(t.Context())); err != nil { // in a cleanup, the test's has ended
 		t.Error(err)
 	}
 }
@@ -278,6 +278,32 @@ func TestUnloadWaitsForItsRuns(t *testing.T) {
 	})
 }
 
+// An unload that waits for its runs holds up what comes after it; when it is given up, that goes on.
+func TestCancelledUnloadLetsTheNextBegin(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := newFake(2)
+		e, key := start(t, d, 2)
+		submit(t, e, t.Context(), key, 1)
+		first := <-d.begun
+		ctx, cancel := context.WithCancel(t.Context())
+		unloaded := make(chan error, 1)
+		go func() { unloaded <- e.Unload(ctx, key) }()
+		synctest.Wait()
+		submit(t, e, t.Context(), key, 2)
+		synctest.Wait()
+		if len(d.begun) != 0 {
+			t.Error("a task overtook the unload of its key")
+		}
+		cancel()
+		if err := <-unloaded; !errors.Is(err, context.Canceled) {
+			t.Errorf("Unload: %v", err)
+		}
+		(<-d.begun).finish(nil)
+		first.finish(nil)
+		mustClose(t, e)
+	})
+}
+
 func TestErrorsOfTheDevice(t *testing.T) {
 	lost := fmt.Errorf("%w: illegal memory access", ErrFault)
 	full := errors.New("out of device memory")
@@ -306,8 +332,8 @@ func TestErrorsOfTheDevice(t *testing.T) {
 				if test.run != nil {
 					test.run(<-d.begun)
 				}
-				_, _, err := ticket.Result()
-				if err == nil || strings.TrimRight(err.Error(), "0123456789") != test.want { // less the line
+				proofs, _, err := ticket.Result()
+				if proofs != nil || err == nil || strings.TrimRight(err.Error(), "0123456789") != test.want { // less the line
 					t.Errorf("result %v, want %q", err, test.want)
 				}
 				if healthy := e.Healthy() == nil; healthy != test.healthy {

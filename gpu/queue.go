@@ -112,12 +112,9 @@ func (q *queue) close() {
 	if !q.isClosed() {
 		close(q.closed)
 	}
-	for _, r := range items {
-		q.left(r)
-		r.forget()
-	}
 	q.mu.Unlock()
 	for _, r := range items {
+		r.forget()
 		r.ticket.end(nil, Timings{}, ErrClosed)
 	}
 	q.poke()

@@ -53,7 +53,7 @@ func (h *heap) Free(mem []byte) error {
 	delete(h.live, &mem[0])
 	h.bytes -= int64(len(mem))
 	h.freed = append(h.freed, len(mem)/kib)
-	h.dirty = h.dirty || bytes.ContainsFunc(mem, func(r rune) bool { return r != 0 })
+	h.dirty = h.dirty || !bytes.Equal(mem, make([]byte, len(mem)))
 	return nil
 }
 
@@ -219,6 +219,25 @@ func TestSlackIsFreedLast(t *testing.T) {
 	if len(h.freed) != 1 || r.Bytes() != 100*kib {
 		t.Errorf("freed %v KiB, reservation of %d", h.freed, r.Bytes())
 	}
+}
+
+// What others hold is waited for: to free the slack wouldn't help.
+func TestSlackIsKeptWhereItIsTooLittle(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b, h, p := newPool(100 * kib)
+		checkOut(t, p, 60)[0].Release()
+		held := mustReserve(t, b, 40*kib)
+		granted := make(chan error, 1)
+		go func() {
+			_, err := p.Reserve(t.Context(), 40*kib, 52*kib)
+			granted <- err
+		}()
+		synctest.Wait()
+		held.Close()
+		if err := <-granted; err != nil || len(h.freed) != 0 {
+			t.Errorf("%v, freed %v KiB", err, h.freed)
+		}
+	})
 }
 
 func TestReleaseServesTheOneThatWaits(t *testing.T) {

@@ -118,11 +118,15 @@ func (b *Budget) missing(w *waiter) int64 {
 	return b.used + need - b.total
 }
 
-// stillMissing is missing for a request at the head of the queue, and 0 for others: those have been served, or wait their turn.
+// isHead says whether w is at the head of the queue, and so is missing something: admit would have granted it otherwise.
+// b.mu is held.
+func (b *Budget) isHead(w *waiter) bool { return len(b.queue) > 0 && b.queue[0] == w }
+
+// stillMissing is missing for the request at the head of the queue, and 0 for one that has been served.
 func (b *Budget) stillMissing(w *waiter) int64 {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if len(b.queue) == 0 || b.queue[0] != w {
+	if !b.isHead(w) {
 		return 0
 	}
 	return b.missing(w)
@@ -148,16 +152,15 @@ func (b *Budget) reclaim(w *waiter) {
 	}
 }
 
-// evict frees the idle buffers that choose names, one at a time, until w is missing nothing or there is none. Each is freed
+// evict frees the idle buffers that choose names, one at a time, until w is served or there is none. Each is freed
 // before its bytes go back: the books are never behind what is mapped.
 func (b *Budget) evict(w *waiter, choose func(*Budget, *waiter) *block) {
 	for {
 		b.mu.Lock()
-		if len(b.queue) == 0 || b.queue[0] != w || b.missing(w) <= 0 {
-			b.mu.Unlock()
-			return
+		var k *block
+		if b.isHead(w) { // or else it has been served
+			k = choose(b, w)
 		}
-		k := choose(b, w)
 		if k == nil {
 			b.mu.Unlock()
 			return
