@@ -1,45 +1,124 @@
 package groth16
 
-import "errors"
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+)
 
-// ErrInvalidProof says that a well-formed proof does not prove the statement.
-var ErrInvalidProof = errors.New("invalid proof")
-
-// Proof is a Groth16 proof: points A in G1, B in G2, C in G1, each on the curve and in its subgroup. It is immutable.
+// Proof is a Groth16 proof: points A in G1, B in G2 and C in G1, each on the curve, in the subgroup and not at infinity.
+// It is immutable. Its bytes are no identity: anyone can turn a proof into another one of the same statement.
 type Proof struct {
 	Curve Curve
-	raw   []byte
+	raw   []byte // A | B | C as in a ProvingKey
 }
 
-// ParseProof decodes the compressed encoding: 128 bytes as gnark writes BN254, 192 bytes as bellman writes BLS12-381.
-func ParseProof(c Curve, compressed []byte) (*Proof, error) { return nil, errors.New("not yet") }
+// ParseProof decodes the compressed encoding A | B | C: 128 bytes as gnark writes BN254, 192 bytes as bellman writes BLS12-381.
+func ParseProof(c Curve, compressed []byte) (*Proof, error) {
+	curve, err := c.backend()
+	if err != nil {
+		return nil, err
+	}
+	raw, err := curve.DecompressProof(compressed)
+	if err != nil {
+		return nil, fmt.Errorf("%v proof: %w", c, err)
+	}
+	return &Proof{Curve: c, raw: raw}, nil
+}
 
-// Bytes is the compressed encoding that ParseProof reads.
-func (p *Proof) Bytes() []byte { return nil }
+// Bytes returns the compressed encoding, which ParseProof reads. The caller owns it.
+func (p *Proof) Bytes() []byte {
+	curve, err := p.Curve.backend()
+	if err != nil {
+		return nil
+	}
+	return curve.CompressProof(p.raw)
+}
 
-// Raw returns the uncompressed points A | B | C, big-endian, imaginary parts first, as gnark's WriteRawTo orders them.
-func (p *Proof) Raw() []byte { return nil }
+// Raw returns the uncompressed encoding A | B | C, coordinates big-endian, of G2 the imaginary part first: 256 bytes (what the EVM's
+// precompiles take, gnark's MarshalSolidity) or 384. The caller owns it.
+func (p *Proof) Raw() []byte {
+	curve, err := p.Curve.backend()
+	if err != nil {
+		return nil
+	}
+	size := p.Curve.BaseSize()
+	out := make([]byte, len(p.raw))
+	// Coordinates: A.x, A.y, B.x.re, B.x.im, B.y.re, B.y.im, C.x, C.y.
+	for to, from := range [8]int{0, 1, 3, 2, 5, 4, 6, 7} {
+		curve.EncodeBase(out[to*size:(to+1)*size], p.raw[from*size:(from+1)*size])
+	}
+	return out
+}
 
-// MarshalJSON writes the proof.json of snarkjs.
-func (p *Proof) MarshalJSON() ([]byte, error) { return nil, errors.New("not yet") }
+// jsonProof is snarkjs's proof.json.
+type jsonProof struct {
+	A        jsonG1 `json:"pi_a"`
+	B        jsonG2 `json:"pi_b"`
+	C        jsonG1 `json:"pi_c"`
+	Protocol string `json:"protocol"`
+	Curve    string `json:"curve"`
+}
 
-// UnmarshalJSON reads the proof.json of snarkjs and rapidsnark.
-func (p *Proof) UnmarshalJSON(data []byte) error { return errors.New("not yet") }
+// split returns the points.
+func (p *Proof) split() (a, b, c []byte) {
+	g1, g2 := p.Curve.G1Size(), p.Curve.G2Size()
+	return p.raw[:g1], p.raw[g1 : g1+g2], p.raw[g1+g2:]
+}
 
-// Calldata is what snarkjs zkey export soliditycalldata prints. BN254 only.
-func (p *Proof) Calldata(pub Public) (string, error) { return "", errors.New("not yet") }
+// MarshalJSON writes snarkjs's proof.json.
+func (p *Proof) MarshalJSON() ([]byte, error) {
+	if len(p.raw) == 0 {
+		return nil, errors.New("no proof to write")
+	}
+	out := jsonProof{Protocol: "groth16", Curve: p.Curve.String()}
+	a, b, c := p.split()
+	var err error
+	if out.A, err = p.Curve.encodeG1(a); err != nil {
+		return nil, err
+	}
+	if out.B, err = p.Curve.encodeG2(b); err != nil {
+		return nil, err
+	}
+	if out.C, err = p.Curve.encodeG1(c); err != nil {
+		return nil, err
+	}
+	return json.Marshal(out)
+}
 
-// Public are the public signals: 32 bytes each, big-endian, without the constant one.
-type Public []byte
-
-// Len is the number of signals.
-func (p Public) Len() int { return len(p) / ScalarSize }
-
-// MarshalJSON writes the public.json of snarkjs.
-func (p Public) MarshalJSON() ([]byte, error) { return nil, errors.New("not yet") }
-
-// UnmarshalJSON reads the public.json of snarkjs.
-func (p *Public) UnmarshalJSON(data []byte) error { return errors.New("not yet") }
-
-// PublicFromWitness copies the n public signals out of a witness (32 bytes little-endian each, the constant one first).
-func PublicFromWitness(witness []byte, n int) Public { return nil }
+// UnmarshalJSON reads proof.json as snarkjs and rapidsnark write it; the latter names no curve and means BN254.
+func (p *Proof) UnmarshalJSON(data []byte) error {
+	var in jsonProof
+	if err := json.Unmarshal(data, &in); err != nil {
+		return fmt.Errorf("proof: %w", err)
+	}
+	if in.Protocol != "groth16" {
+		return fmt.Errorf("proof of protocol %q, expected groth16", in.Protocol)
+	}
+	curve := BN254
+	if in.Curve != "" {
+		var err error
+		if curve, err = ParseCurve(in.Curve); err != nil {
+			return fmt.Errorf("proof: %w", err)
+		}
+	}
+	a, err := curve.decodeG1(in.A)
+	if err != nil {
+		return fmt.Errorf("proof: pi_a: %w", err)
+	}
+	b, err := curve.decodeG2(in.B)
+	if err != nil {
+		return fmt.Errorf("proof: pi_b: %w", err)
+	}
+	c, err := curve.decodeG1(in.C)
+	if err != nil {
+		return fmt.Errorf("proof: pi_c: %w", err)
+	}
+	for name, point := range map[string][]byte{"pi_a": a, "pi_b": b, "pi_c": c} {
+		if isZero(point) {
+			return fmt.Errorf("proof: %s is the point at infinity", name)
+		}
+	}
+	*p = Proof{Curve: curve, raw: append(append(a, b...), c...)}
+	return nil
+}

@@ -3,34 +3,160 @@ package groth16
 import (
 	"context"
 	"errors"
+	"fmt"
+	"math/bits"
 	"time"
+
+	"github.com/pinion-zk/pinion/groth16/internal/backend"
 )
 
-// Prover makes proofs for one key. It is read-only after creation and safe for concurrent use.
-type Prover struct{}
+// Prover makes proofs with one key on all cores (GOMAXPROCS). It is read-only after creation and safe for concurrent use.
+type Prover struct {
+	key    *ProvingKey
+	prover backend.Prover
+}
 
 // Input is a witness to prove.
 type Input struct {
-	Witness []byte // Vars words of 32 bytes, canonical little-endian; the first is 1
-	A, B    []byte // optional: what Synthesize made of it; the prover overwrites both
-	Read    func() // if not nil, called once when the prover no longer reads the buffers above
+	// Witness has a value for each wire: 32 bytes, little-endian, below r. The first is 1.
+	Witness []byte
+	// A and B are what Synthesize makes of the witness, or nil to have the prover do so. The prover overwrites them.
+	A, B []byte
+	// Read, if not nil, is called once, as soon as the prover neither reads nor writes the buffers above, at the latest before Prove
+	// returns. It may be called on another goroutine.
+	Read func()
 }
 
-// Phases are the wall times of the parts of a proof.
+// Phases are the wall times of the parts of a proof. The sums (MSM) over the witness run beside Synthesis and NTT:
+// MSM is the time from the start to the end of the last sum.
 type Phases struct{ Synthesis, NTT, MSM, Finish time.Duration }
 
-// NewProver prepares a prover (roots of unity). The key must outlive it.
-func NewProver(pk *ProvingKey) (*Prover, error) { return nil, errors.New("not yet") }
-
-// Synthesize computes a = A.w and b = B.w into Domain elements each: Montgomery, little-endian, zero padded. It uses all cores.
-func (pk *ProvingKey) Synthesize(ctx context.Context, witness, a, b []byte) error {
-	return errors.New("not yet")
+// NewProver prepares a prover: it computes the roots of unity of the key's domain, 64 bytes for each of its elements.
+// The key must stay mapped while the prover is in use.
+func NewProver(pk *ProvingKey) (*Prover, error) {
+	if err := pk.check(); err != nil {
+		return nil, fmt.Errorf("proving key: %w", err)
+	}
+	curve, err := pk.Curve.backend()
+	if err != nil {
+		return nil, err
+	}
+	prover, err := curve.NewProver(pk.backend())
+	if err != nil {
+		return nil, err
+	}
+	return &Prover{key: pk, prover: prover}, nil
 }
 
-// Prove makes a proof with fresh blinding.
+// Prove makes a proof with fresh blinding. It doesn't tell whether the witness satisfies the circuit: a proof of one that doesn't won't
+// verify. Once the context is done it returns the context's error soon, also within a long sum.
 func (p *Prover) Prove(ctx context.Context, in Input) (*Proof, Phases, error) {
-	return nil, Phases{}, errors.New("not yet")
+	if err := p.key.checkInput(in); err != nil {
+		if in.Read != nil {
+			in.Read()
+		}
+		return nil, Phases{}, err
+	}
+	raw, phases, err := p.prover.Prove(ctx, backend.Input(in))
+	if err != nil {
+		return nil, Phases{}, err
+	}
+	return &Proof{Curve: p.key.Curve, raw: raw}, Phases(phases), nil
 }
 
-// ScratchBytes is the memory that one Prove call needs besides key and input.
-func (p *Prover) ScratchBytes() int64 { return 0 }
+// ScratchBytes is the memory that one Prove call needs besides key and input, at most. It is kept for later calls until
+// the garbage collector asks for it; calls at the same time have one scratch each.
+func (p *Prover) ScratchBytes() int64 { return p.prover.ScratchBytes() }
+
+// Synthesize computes a = A.w and b = B.w, Domain elements each: 32 bytes, Montgomery form, little-endian, zero padded.
+// It uses all cores and doesn't keep the buffers, which must be aligned to 8 bytes.
+func (pk *ProvingKey) Synthesize(ctx context.Context, witness, a, b []byte) error {
+	if err := pk.check(); err != nil {
+		return fmt.Errorf("proving key: %w", err)
+	}
+	if err := pk.checkInput(Input{Witness: witness, A: a, B: b}); err != nil {
+		return err
+	}
+	curve, err := pk.Curve.backend()
+	if err != nil {
+		return err
+	}
+	return curve.Synthesize(ctx, pk.backend(), witness, a, b)
+}
+
+func (pk *ProvingKey) backend() *backend.ProvingKey {
+	return &backend.ProvingKey{
+		Vars: pk.Vars, Public: pk.Public, Domain: pk.Domain, Rows: pk.Rows, Entries: pk.Entries,
+		Alpha1: pk.Alpha1, Beta1: pk.Beta1, Delta1: pk.Delta1, Beta2: pk.Beta2, Delta2: pk.Delta2,
+		PointsA: pk.PointsA, PointsB1: pk.PointsB1, PointsB2: pk.PointsB2, PointsC: pk.PointsC, PointsH: pk.PointsH,
+		A:            backend.Matrix{Starts: pk.A.Starts, Columns: pk.A.Columns, Values: pk.A.Values},
+		B:            backend.Matrix{Starts: pk.B.Starts, Columns: pk.B.Columns, Values: pk.B.Values},
+		Coefficients: pk.Coefficients,
+	}
+}
+
+// maxDomain is 2^28, the largest domain of BN254, and a bound for what fits into the prover's 32-bit indices.
+const maxDomain = 1 << 28
+
+// check compares the sizes of a key's parts.
+func (pk *ProvingKey) check() error {
+	if _, err := pk.Curve.backend(); err != nil {
+		return err
+	}
+	if pk.Domain < 1 || pk.Domain > maxDomain || bits.OnesCount(uint(pk.Domain)) != 1 {
+		return fmt.Errorf("a domain of %d, expected a power of two up to %d", pk.Domain, maxDomain)
+	}
+	if pk.Rows < 0 || pk.Rows > pk.Domain {
+		return fmt.Errorf("%d rows in a domain of %d", pk.Rows, pk.Domain)
+	}
+	if pk.Public < 0 || pk.Public >= pk.Vars || pk.Vars > maxDomain {
+		return fmt.Errorf("%d public wires of %d", pk.Public, pk.Vars)
+	}
+	g1, g2 := pk.Curve.G1Size(), pk.Curve.G2Size()
+	for _, part := range []struct {
+		name      string
+		len, want int
+	}{
+		{"alpha1", len(pk.Alpha1), g1},
+		{"beta1", len(pk.Beta1), g1},
+		{"delta1", len(pk.Delta1), g1},
+		{"beta2", len(pk.Beta2), g2},
+		{"delta2", len(pk.Delta2), g2},
+		{"points A", pk.PointsA.Len(), pk.Vars * g1},
+		{"points B1", pk.PointsB1.Len(), pk.Vars * g1},
+		{"points B2", pk.PointsB2.Len(), pk.Vars * g2},
+		{"points C", pk.PointsC.Len(), (pk.Vars - pk.Public - 1) * g1},
+		{"points H", pk.PointsH.Len(), pk.Domain * g1},
+		{"starts of A", pk.A.Starts.Len(), 4 * (pk.Rows + 1)},
+		{"starts of B", pk.B.Starts.Len(), 4 * (pk.Rows + 1)},
+		{"values of A", pk.A.Values.Len(), pk.A.Columns.Len()},
+		{"values of B", pk.B.Values.Len(), pk.B.Columns.Len()},
+	} {
+		if part.len != part.want {
+			return fmt.Errorf("%s: %d bytes, expected %d", part.name, part.len, part.want)
+		}
+	}
+	return nil
+}
+
+// checkInput refuses buffers of the wrong size and a witness that can't be one.
+func (pk *ProvingKey) checkInput(in Input) error {
+	if len(in.Witness) != pk.Vars*ScalarSize {
+		return fmt.Errorf("a witness of %d bytes, expected %d wires of %d bytes", len(in.Witness), pk.Vars, ScalarSize)
+	}
+	if (in.A == nil) != (in.B == nil) {
+		return errors.New("one of a and b without the other")
+	}
+	for _, vector := range [][]byte{in.A, in.B} {
+		if vector != nil && len(vector) != pk.Domain*ScalarSize {
+			return fmt.Errorf("a vector of %d bytes, expected %d elements of %d bytes", len(vector), pk.Domain, ScalarSize)
+		}
+	}
+	if i, err := pk.Curve.CheckScalars(in.Witness); err != nil {
+		return fmt.Errorf("witness value %d: %w", i, err)
+	}
+	if in.Witness[0] != 1 || !isZero(in.Witness[1:ScalarSize]) {
+		return errors.New("witness value 0 is not 1")
+	}
+	return nil
+}

@@ -1,0 +1,106 @@
+package bn254
+
+import (
+	"context"
+	"fmt"
+	"testing"
+
+	"github.com/consensys/gnark-crypto/ecc"
+	curve "github.com/consensys/gnark-crypto/ecc/bn254"
+	"github.com/consensys/gnark-crypto/ecc/bn254/fr"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/pinion-zk/pinion/groth16/internal/backend"
+)
+
+// memory is a section that is not checked.
+type memory []byte
+
+func (m memory) Len() int                         { return len(m) }
+func (m memory) Range(lo, hi int) ([]byte, error) { return m[lo:hi], nil }
+
+// shapes are the kinds of witnesses: how value i is made.
+var shapes = map[string]func(i int) fr.Element{
+	"dense":     func(int) fr.Element { return random() },
+	"zero":      func(int) fr.Element { return fr.Element{} },
+	"one":       func(int) fr.Element { return fr.One() },
+	"minus one": func(int) (e fr.Element) { one := fr.One(); return *e.Neg(&one) },
+	"small":     func(i int) fr.Element { return fr.NewElement(uint64(i * i)) },
+	"sparse": func(i int) fr.Element {
+		if i%10 == 0 {
+			return random()
+		}
+		return fr.NewElement(uint64(i % 2))
+	},
+	"edges": func(i int) (e fr.Element) { // around powers of two, where carries run
+		e.Exp(fr.NewElement(2), bigInt(i%256))
+		one := fr.One()
+		return *e.Sub(&e, &one)
+	},
+}
+
+func random() (e fr.Element) {
+	e.MustSetRandom()
+	return e
+}
+
+func TestMSMAgreesWithGnarkCrypto(t *testing.T) {
+	for name, value := range shapes {
+		for _, n := range []int{1, 2, 3, 17, 300, 3000} {
+			t.Run(fmt.Sprintf("%s/%d", name, n), func(t *testing.T) {
+				scalars := make([]fr.Element, n)
+				for i := range scalars {
+					scalars[i] = value(i)
+				}
+				_, _, base, base2 := curve.Generators()
+				multiples := make([]fr.Element, n) // equal, opposite and infinite points among them
+				for i := range multiples {
+					multiples[i] = fr.NewElement(uint64(i / 2 % 100))
+					if i%3 == 0 {
+						multiples[i].Neg(&multiples[i])
+					}
+				}
+				g1 := curve.BatchScalarMultiplicationG1(&base, multiples)
+				g2 := curve.BatchScalarMultiplicationG2(&base2, multiples)
+				checkMSM(t, scalars, g1, g2, 0)
+				checkMSM(t, scalars, g1[n/2:], g2[n/2:], n/2)
+			})
+		}
+	}
+}
+
+// checkMSM compares sums from scalar first on with gnark-crypto's.
+func checkMSM(t *testing.T, scalars []fr.Element, g1 []curve.G1Affine, g2 []curve.G2Affine, first int) {
+	t.Helper()
+	canonical := make([]fr.Element, len(scalars))
+	for i := range scalars {
+		canonical[i] = fr.Element(scalars[i].Bits())
+	}
+	var p plan
+	p.make(canonical)
+	workers := make(chan *worker, 1)
+	workers <- &worker{adderG1: newAdderG1(64), adderG2: newAdderG2(64)}
+	m1, m2 := newMSMG1(&p, first, memory(bytesOf(g1))), newMSMG2(&p, first, memory(bytesOf(g2)))
+	var g errgroup.Group
+	m1.start(context.Background(), &g, workers)
+	m2.start(context.Background(), &g, workers)
+	if err := g.Wait(); err != nil {
+		t.Fatal(err)
+	}
+	var want1 curve.G1Jac
+	var want2 curve.G2Jac
+	if _, err := want1.MultiExp(g1, scalars[first:], ecc.MultiExpConfig{}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := want2.MultiExp(g2, scalars[first:], ecc.MultiExpConfig{}); err != nil {
+		t.Fatal(err)
+	}
+	if got := m1.result(); !got.Equal(&want1) {
+		t.Errorf("G1: a wrong sum")
+	}
+	if got := m2.result(); !got.Equal(&want2) {
+		t.Errorf("G2: a wrong sum")
+	}
+}
+
+var _ backend.Section = memory(nil)

@@ -1,0 +1,287 @@
+package bn254
+
+import (
+	"math"
+	"math/bits"
+	"sync"
+
+	"github.com/consensys/gnark-crypto/ecc/bn254/fr"
+)
+
+// lists are lists of terms, one after the other: list i is terms[starts[i]:starts[i+1]].
+// A term is the index of a point times two, plus one if the point is to be subtracted.
+type lists struct{ terms, starts []uint32 }
+
+func (l lists) len() int            { return len(l.starts) - 1 }
+func (l lists) list(i int) []uint32 { return l.terms[l.starts[i]:l.starts[i+1]] }
+
+// run is a part of a block of points: those to be added up into one entry of the output, which is its target.
+type run struct{ target, length int32 }
+
+// plan says which points go into which bucket in each window of a multi-scalar multiplication (Pippenger's algorithm with signed
+// digits, see section 4 of https://eprint.iacr.org/2012/549.pdf). Sums that share their scalars share the plan.
+//
+// A scalar v above r/2 is taken as -(r-v), so that small negative numbers are as cheap as small positive ones. Zero takes no part,
+// and a number that fits into the first window takes part in that window only.
+type plan struct {
+	width   int          // of a window in bits
+	scalars []fr.Element // recoded, see recode
+	live    []uint32     // indices of the scalars that aren't zero
+	wide    []uint32     // those of them that have more than one digit
+	windows []window
+	grid    grid
+
+	terms, starts []uint32 // memory for the windows' lists
+}
+
+// window has the points of each bucket, sorted when they are first asked for.
+type window struct {
+	once    sync.Once
+	buckets lists // before they are sorted, memory for them
+}
+
+const (
+	maxWidth  = 16
+	maxLines  = 1 << (maxWidth/2 + 1)   // rows and columns of a grid
+	gridBytes = 4 * (1 << maxWidth) * 2 // of the widest
+	signBit   = 1 << 63                 // of the last limb of a recoded scalar
+)
+
+// make plans for scalars, canonical and below r, of which it keeps a copy. It reuses the memory of p.
+func (p *plan) make(scalars []fr.Element) {
+	p.scalars = reuse(p.scalars, len(scalars))
+	copy(p.scalars, scalars)
+	var count lengths
+	for i := range p.scalars {
+		count[halve(&p.scalars[i])]++
+	}
+	width := count.width()
+	if width != p.width {
+		p.width, p.grid = width, newGrid(width)
+	}
+	p.recode()
+	p.divide(&count)
+}
+
+// divide gives each window memory for its lists.
+func (p *plan) divide(count *lengths) {
+	p.windows = make([]window, windowCount(p.width))
+	ends := make([]int, len(p.windows))
+	total := 0
+	for w := range p.windows {
+		total += count.reach(w * p.width)
+		ends[w] = total
+	}
+	p.terms = reuse(p.terms, total)
+	p.starts = reuse(p.starts, len(p.windows)*p.startCount())
+	from := 0
+	for w := range p.windows {
+		starts := p.starts[w*p.startCount() : (w+1)*p.startCount()]
+		p.windows[w].buckets = lists{p.terms[from:ends[w]], starts}
+		from = ends[w]
+	}
+}
+
+// startCount is the number of starts of a window's lists, and one more for the zeros, which sort needs.
+func (p *plan) startCount() int { return p.grid.buckets + 2 }
+
+// reuse returns a slice of length n, of the memory of s where that is enough.
+func reuse[T any](s []T, n int) []T {
+	if cap(s) >= n {
+		return s[:n]
+	}
+	return make([]T, n)
+}
+
+// halve replaces v by r-v with the sign bit set if that is smaller, and returns the length in bits.
+func halve(v *fr.Element) int {
+	if v[fr.Limbs-1] > scalarModulus[fr.Limbs-1]>>1 {
+		var borrow uint64
+		for i := range v {
+			v[i], borrow = bits.Sub64(scalarModulus[i], v[i], borrow)
+		}
+		length := bitLen(v)
+		v[fr.Limbs-1] |= signBit
+		return length
+	}
+	return bitLen(v)
+}
+
+func bitLen(v *fr.Element) int {
+	for i := len(v) - 1; i >= 0; i-- {
+		if v[i] != 0 {
+			return 64*i + bits.Len64(v[i])
+		}
+	}
+	return 0
+}
+
+// windowCount is the number of windows that take halved scalars, with the carry out of the last but one.
+func windowCount(width int) int { return (halfBits + width) / width }
+
+// lengths counts scalars by their length in bits.
+type lengths [halfBits + 1]int
+
+// reach counts the scalars that may have a digit in a window that starts at the given bit: those with bits there, and those one bit
+// shorter, which may have a carry. Zero has none.
+func (l *lengths) reach(bit int) (n int) {
+	for _, count := range l[min(max(bit-1, 1), len(l)):] {
+		n += count
+	}
+	return n
+}
+
+// width is the width of windows with which the sum takes the fewest additions.
+func (l *lengths) width() int {
+	best, least := 0, math.Inf(1)
+	for width := 2; width <= maxWidth; width++ {
+		if cost := l.cost(width); cost < least {
+			best, least = width, cost
+		}
+	}
+	return best
+}
+
+// cost is the number of additions with windows of the given width.
+func (l *lengths) cost(width int) (additions float64) {
+	// A bucket is added to a row and to a column; each of these costs two additions in Jacobian coordinates, twice as dear.
+	const perBucket, perLine = 2, 4
+	buckets := math.Exp2(float64(width - 1))
+	for w := range windowCount(width) {
+		additions += float64(l.reach(w*width)) + perBucket*buckets + perLine*2*math.Sqrt(buckets)
+	}
+	return additions
+}
+
+// planBytes bounds the memory of a plan for n scalars. Its terms and starts are no more than the additions of its sum, and these
+// are no more than for n scalars of full length.
+func planBytes(n int) int {
+	dense := lengths{halfBits: n}
+	return n*(fr.Bytes+2*4) + 4*int(dense.cost(dense.width())) + gridBytes
+}
+
+// recode adds half a window's range to every window but the last: the digit is then the window's bits less that half, from minus half
+// up to half, with no carry to pass on.
+func (p *plan) recode() {
+	var offset fr.Element
+	for w := range windowCount(p.width) - 1 {
+		at := w*p.width + p.width - 1
+		offset[at/64] |= 1 << (at % 64)
+	}
+	p.live, p.wide = reuse(p.live, len(p.scalars))[:0], reuse(p.wide, len(p.scalars))[:0]
+	for i := range p.scalars {
+		v := &p.scalars[i]
+		sign := v[fr.Limbs-1] & signBit
+		v[fr.Limbs-1] &^= signBit
+		length := bitLen(v)
+		if length > 0 {
+			p.live = append(p.live, uint32(i))
+		}
+		if length >= p.width {
+			p.wide = append(p.wide, uint32(i))
+		}
+		var carry uint64
+		for j := range v {
+			v[j], carry = bits.Add64(v[j], offset[j], carry)
+		}
+		v[fr.Limbs-1] |= sign
+	}
+}
+
+// buckets returns the lists of window w: list i has the points whose digit is i+1 or, subtracted, -(i+1).
+func (p *plan) buckets(w int) lists {
+	win := &p.windows[w]
+	win.once.Do(func() { p.sort(w) })
+	return win.buckets
+}
+
+func (p *plan) sort(w int) {
+	indices := p.wide
+	if w == 0 {
+		indices = p.live
+	}
+	win := &p.windows[w]
+	terms, starts := win.buckets.terms, win.buckets.starts
+	clear(starts)
+	digit := p.digits(w)
+	for _, i := range indices {
+		d, _ := digit(&p.scalars[i])
+		starts[d+1]++
+	}
+	// Digit d is list d-1; zeros, counted in starts[1], are left out.
+	starts[0], starts[1] = 0, 0
+	for i := 2; i < len(starts); i++ {
+		starts[i] += starts[i-1]
+	}
+	for _, i := range indices {
+		d, negative := digit(&p.scalars[i])
+		if d == 0 {
+			continue
+		}
+		terms[starts[d]] = i<<1 | negative
+		starts[d]++
+	}
+	// Each start has moved to its list's end, which is the start of the next.
+	copy(starts[1:], starts[:len(starts)-1])
+	starts[1] = 0
+	win.buckets = lists{terms, starts[1:]}
+}
+
+// digits returns a function that gives the size and the sign of the digit of a recoded scalar in window w.
+func (p *plan) digits(w int) func(v *fr.Element) (size, negative uint32) {
+	low := w * p.width
+	limb, shift := low/64, low%64
+	mask := uint64(1)<<p.width - 1
+	half := int64(1) << (p.width - 1)
+	if w == len(p.windows)-1 {
+		half = 0
+		if limb == fr.Limbs-1 {
+			mask &= (signBit >> shift) - 1
+		}
+	}
+	return func(v *fr.Element) (uint32, uint32) {
+		window := v[limb] >> shift
+		if limb+1 < fr.Limbs {
+			window |= v[limb+1] << 1 << (63 - shift)
+		}
+		d := int64(window&mask) - half
+		sign := d >> 63
+		return uint32((d ^ sign) - sign), uint32(sign&1) ^ uint32(v[fr.Limbs-1]>>63)
+	}
+}
+
+// clear erases what the plan knows of the scalars, and keeps the memory.
+func (p *plan) clear() {
+	clear(p.scalars)
+	clear(p.live)
+	clear(p.wide)
+	clear(p.terms)
+	clear(p.starts)
+}
+
+// grid splits the numbers 1 to n, n a power of two, into high*2^shift + low: a list for each high >= 1 and for each low >= 1
+// of the numbers that have it, less one: the indices of their buckets.
+type grid struct {
+	buckets       int // n
+	shift         int
+	rows, columns lists
+}
+
+func newGrid(width int) grid {
+	n := 1 << (width - 1)
+	g := grid{buckets: n, shift: (width - 1) / 2}
+	g.rows.starts, g.columns.starts = []uint32{0}, []uint32{0}
+	for high := 1; high <= n>>g.shift; high++ {
+		for v := high << g.shift; v < (high+1)<<g.shift && v <= n; v++ {
+			g.rows.terms = append(g.rows.terms, uint32(v-1)<<1)
+		}
+		g.rows.starts = append(g.rows.starts, uint32(len(g.rows.terms)))
+	}
+	for low := 1; low < 1<<g.shift; low++ {
+		for v := low; v <= n; v += 1 << g.shift {
+			g.columns.terms = append(g.columns.terms, uint32(v-1)<<1)
+		}
+		g.columns.starts = append(g.columns.starts, uint32(len(g.columns.terms)))
+	}
+	return g
+}

@@ -1,0 +1,176 @@
+package bn254
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/consensys/gnark-crypto/ecc/bn254/fr"
+
+	"github.com/pinion-zk/pinion/groth16/internal/backend"
+	"github.com/pinion-zk/pinion/groth16/internal/parallel"
+)
+
+// prover implements backend.Prover. It is read-only; what a proof needs to write to is in a scratch.
+type prover struct {
+	key     *backend.ProvingKey
+	domain  *domain
+	scratch sync.Pool
+}
+
+// NewProver implements backend.Curve.
+func (Curve) NewProver(key *backend.ProvingKey) (backend.Prover, error) {
+	p := &prover{key: key, domain: newDomain(key.Domain)}
+	p.scratch.New = func() any { return newScratch(key) }
+	return p, nil
+}
+
+// Prove implements backend.Prover. The sums over the witness run beside the quotient h; when h is there, its sum joins them.
+func (p *prover) Prove(ctx context.Context, in backend.Input) ([]byte, backend.Phases, error) {
+	s := p.scratch.Get().(*scratch)
+	defer p.scratch.Put(s)
+	defer s.clear()
+	if in.Read == nil {
+		in.Read = func() {}
+	}
+	a, b, err := s.operands(in, p.key.Domain)
+	if err != nil {
+		in.Read()
+		return nil, backend.Phases{}, err
+	}
+	witness := elements[fr.Element](in.Witness, p.key.Vars)
+	var reading sync.WaitGroup
+	reading.Add(2)
+	g, ctx := errgroup.WithContext(ctx)
+	g.Go(func() error { reading.Wait(); in.Read(); return nil })
+	sums := newSums(p.key, s)
+	var phases backend.Phases
+	start := time.Now()
+	g.Go(func() error {
+		err := p.quotient(ctx, a, b, s.c, witness, in.A == nil, &phases)
+		reading.Done()
+		if err != nil {
+			return err
+		}
+		s.quotient.make(s.c)
+		sums.h.start(ctx, g, s.workers)
+		return nil
+	})
+	g.Go(func() error {
+		s.witness.make(witness)
+		reading.Done()
+		sums.b2.start(ctx, g, s.workers)
+		for _, m := range []*msmG1{sums.b1, sums.a, sums.c} {
+			m.start(ctx, g, s.workers)
+		}
+		return nil
+	})
+	if err := g.Wait(); err != nil {
+		return nil, backend.Phases{}, err
+	}
+	phases.MSM = time.Since(start)
+	start = time.Now()
+	proof, err := sums.finish(p.key)
+	phases.Finish = time.Since(start)
+	return proof, phases, err
+}
+
+// quotient leaves the values of h = ab-c on the odd coset in c, canonical, in the order of the points of H. It overwrites a and b.
+func (p *prover) quotient(ctx context.Context, a, b, c fr.Vector, witness []fr.Element, synthesis bool, phases *backend.Phases) error {
+	start := time.Now()
+	if synthesis {
+		if err := synthesize(ctx, p.key, witness, a, b); err != nil {
+			return err
+		}
+		phases.Synthesis = time.Since(start)
+		start = time.Now()
+	}
+	parallel.Do(len(c), splitSize, func(lo, hi int) {
+		part := c[lo:hi]
+		part.Mul(a[lo:hi], b[lo:hi])
+	})
+	var transforms errgroup.Group
+	for _, v := range []fr.Vector{a, b, c} {
+		transforms.Go(func() error {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			p.domain.toCoset(v)
+			return nil
+		})
+	}
+	if err := transforms.Wait(); err != nil {
+		return err
+	}
+	parallel.Do(len(c), splitSize, func(lo, hi int) {
+		h, a := c[lo:hi], a[lo:hi]
+		a.Mul(a, b[lo:hi])
+		h.Sub(a, h)
+		h.ScalarMul(h, &plainOne)
+	})
+	// toCoset leaves the value for point -i mod n in place i.
+	slices.Reverse(c[1:])
+	phases.NTT = time.Since(start)
+	return nil
+}
+
+// errInfinity can't happen but by a chance of 2^-250, or with a key that no setup makes.
+var errInfinity = errors.New("the key gives a proof with the point at infinity")
+
+// sums are the five sums of a proof: three in G1 and one in G2 over the witness, one in G1 over the quotient.
+type sums struct {
+	a, b1, c, h *msmG1
+	b2          *msmG2
+}
+
+func newSums(key *backend.ProvingKey, s *scratch) *sums {
+	return &sums{
+		a:  newMSMG1(&s.witness, 0, key.PointsA),
+		b1: newMSMG1(&s.witness, 0, key.PointsB1),
+		b2: newMSMG2(&s.witness, 0, key.PointsB2),
+		c:  newMSMG1(&s.witness, key.Public+1, key.PointsC),
+		h:  newMSMG1(&s.quotient, 0, key.PointsH),
+	}
+}
+
+// finish blinds the sums and puts the proof together:
+//
+//	A = alpha + a + r delta
+//	B = beta + b + s delta, in G2 and as B1 in G1
+//	C = c + h + s A + r B1 - r s delta
+func (t *sums) finish(key *backend.ProvingKey) ([]byte, error) {
+	var r, s fr.Element
+	if _, err := r.SetRandom(); err != nil {
+		return nil, err
+	}
+	if _, err := s.SetRandom(); err != nil {
+		return nil, err
+	}
+	delta1, delta2 := pointG1(key.Delta1), pointG2(key.Delta2)
+	a, b1, c, h, b2 := t.a.result(), t.b1.result(), t.c.result(), t.h.result(), t.b2.result()
+	a.AddMixed(pointG1(key.Alpha1))
+	b1.AddMixed(pointG1(key.Beta1))
+	b2.AddMixed(pointG2(key.Beta2))
+	addMultipleG1(&a, delta1, &r)
+	addMultipleG1(&b1, delta1, &s)
+	addMultipleG2(&b2, delta2, &s)
+	var pa, pb1, pc affineG1
+	var pb2 affineG2
+	pa.FromJacobian(&a)
+	pb1.FromJacobian(&b1)
+	pb2.FromJacobian(&b2)
+	c.AddAssign(&h)
+	addMultipleG1(&c, &pa, &s)
+	addMultipleG1(&c, &pb1, &r)
+	var rs fr.Element
+	addMultipleG1(&c, delta1, rs.Mul(&r, &s).Neg(&rs))
+	pc.FromJacobian(&c)
+	if pa.IsInfinity() || pb2.IsInfinity() || pc.IsInfinity() {
+		return nil, errInfinity
+	}
+	return joinProof(&pa, &pb2, &pc), nil
+}

@@ -1,0 +1,76 @@
+package bn254
+
+import (
+	"runtime"
+
+	"github.com/consensys/gnark-crypto/ecc/bn254/fr"
+
+	"github.com/pinion-zk/pinion/groth16/internal/backend"
+)
+
+// scratch is the memory of one proof, kept for the next one.
+type scratch struct {
+	a, b, c           fr.Vector // a and b only where the input has none
+	witness, quotient plan
+	workers           chan *worker
+}
+
+// worker is what one running task of a sum needs.
+type worker struct {
+	adderG1   *adderG1
+	adderG2   *adderG2
+	bucketsG1 []affineG1
+	bucketsG2 []affineG2
+}
+
+func newScratch(key *backend.ProvingKey) *scratch {
+	n := runtime.GOMAXPROCS(0)
+	s := &scratch{c: make(fr.Vector, key.Domain), workers: make(chan *worker, n)}
+	for range n {
+		s.workers <- &worker{adderG1: newAdderG1(blockG1), adderG2: newAdderG2(blockG2)}
+	}
+	return s
+}
+
+// operands returns vectors for a and b: those of the input, or else the scratch's.
+func (s *scratch) operands(in backend.Input, n int) (a, b fr.Vector, err error) {
+	if in.A == nil {
+		s.a, s.b = reuse(s.a, n), reuse(s.b, n)
+		return s.a, s.b, nil
+	}
+	if a, err = writable(in.A, n); err != nil {
+		return nil, nil, err
+	}
+	b, err = writable(in.B, n)
+	return a, b, err
+}
+
+// clear erases all that depends on the witness. No task may be running.
+func (s *scratch) clear() {
+	clear(s.a)
+	clear(s.b)
+	clear(s.c)
+	s.witness.clear()
+	s.quotient.clear()
+	for range cap(s.workers) {
+		w := <-s.workers
+		w.adderG1.clear()
+		w.adderG2.clear()
+		clear(w.bucketsG1)
+		clear(w.bucketsG2)
+		s.workers <- w
+	}
+}
+
+// ScratchBytes implements backend.Prover: an upper bound, whatever the witness.
+func (p *prover) ScratchBytes() int64 {
+	n, vars := p.key.Domain, p.key.Vars
+	worker := adderBytesG1(blockG1) + adderBytesG2(blockG2) + maxBuckets(max(n, vars))*(g1Size+g2Size)
+	return int64(3*n*fr.Bytes) + int64(planBytes(n)) + int64(planBytes(vars)) + int64(runtime.GOMAXPROCS(0)*worker)
+}
+
+// maxBuckets bounds the buckets of a window in a sum of up to n points.
+func maxBuckets(n int) int {
+	dense := lengths{halfBits: n}
+	return 1 << (dense.width() - 1)
+}

@@ -1,0 +1,306 @@
+package bn254
+
+import (
+	"context"
+	"unsafe"
+)
+
+// blockG1 is how many points an adderG1 adds up at a time: enough to share an inversion among many additions,
+// few enough to stay in the second level cache.
+const blockG1 = 2048
+
+// adderG1 sums lists of points by additions in affine coordinates: three multiplications and a square each, and three more for
+// its share of an inversion (Montgomery's trick). Lists are halved round by round, adding neighbours, so that all additions
+// of a round are independent, whatever the lists: one long list costs what many short ones do.
+type adderG1 struct {
+	block   int
+	x, y    vectorG1 // the points of the block: run after run
+	runs    []run    // lists, or parts of lists, in the block
+	used    int      // points in the block
+	targets []int32  // where in the block each sum of the round goes
+	vanish  []int32  // sums of the round that are the point at infinity
+	hasZero bool     // whether the block may have the point at infinity
+
+	x1, y1, x2, y2 vectorG1 // operands of the round
+	slope, inverse vectorG1
+	tree, swap     vectorG1 // for the inversion
+
+	lines []affineG1 // for weigh
+}
+
+// newAdderG1 makes an adder of blocks of so many points, usually blockG1.
+func newAdderG1(block int) *adderG1 {
+	block = max(block, 16)
+	half := block / 2
+	return &adderG1{
+		block: block,
+		x:     newVectorG1(block), y: newVectorG1(block),
+		runs: make([]run, 0, block), targets: make([]int32, 0, half), vanish: make([]int32, 0, half),
+		x1: newVectorG1(half), y1: newVectorG1(half), x2: newVectorG1(half), y2: newVectorG1(half),
+		slope: newVectorG1(half), inverse: newVectorG1(half),
+		tree: newVectorG1(2 * half), swap: newVectorG1(half),
+	}
+}
+
+// clear erases the points that the adder has worked on.
+func (a *adderG1) clear() {
+	for _, v := range []vectorG1{a.x, a.y, a.x1, a.y1, a.x2, a.y2, a.slope, a.inverse, a.tree, a.swap} {
+		v.clear()
+	}
+	clear(a.lines)
+}
+
+// adderBytesG1 is the memory of an adder.
+func adderBytesG1(block int) int {
+	const vectors = 13 // of half a block
+	return max(block, 16)/2*(vectors*int(unsafe.Sizeof(fieldG1{}))+3*8) + maxLines*int(unsafe.Sizeof(affineG1{}))
+}
+
+// sum sets out[i] to the sum of the points in list i of terms. Point k of a term is points[k-first]; those before first are left out.
+func (a *adderG1) sum(ctx context.Context, out, points []affineG1, first int, terms lists) error {
+	clear(out)
+	for i := range out {
+		rest := terms.list(i)
+		for len(rest) > 0 {
+			rest = rest[a.load(out, i, points, first, rest):]
+			if a.used < a.block {
+				continue
+			}
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			a.flush(out)
+		}
+	}
+	a.flush(out)
+	return nil
+}
+
+// load takes terms of list i into the block until it is full, and returns how many. A list's sum so far comes first.
+func (a *adderG1) load(out []affineG1, i int, points []affineG1, first int, terms []uint32) int {
+	start := a.used
+	if !out[i].IsInfinity() {
+		a.push(&out[i], false)
+	}
+	taken := 0
+	for taken < len(terms) && a.used < a.block {
+		index := int(terms[taken]>>1) - first
+		taken++
+		if index < 0 || points[index].IsInfinity() {
+			continue
+		}
+		a.push(&points[index], terms[taken-1]&1 != 0)
+	}
+	if a.used > start {
+		a.runs = append(a.runs, run{int32(i), int32(a.used - start)})
+	}
+	return taken
+}
+
+func (a *adderG1) push(p *affineG1, negative bool) {
+	a.x.set(a.used, &p.X)
+	if negative {
+		var y fieldG1
+		a.y.set(a.used, y.Neg(&p.Y))
+	} else {
+		a.y.set(a.used, &p.Y)
+	}
+	a.used++
+}
+
+// flush adds up the block and empties it.
+func (a *adderG1) flush(out []affineG1) {
+	for a.used > len(a.runs) {
+		a.round()
+	}
+	for i, r := range a.runs {
+		out[r.target] = affineG1{X: a.x.get(i), Y: a.y.get(i)}
+	}
+	a.runs, a.used, a.hasZero = a.runs[:0], 0, false
+}
+
+// round adds neighbours within each run.
+func (a *adderG1) round() {
+	a.targets = a.targets[:0]
+	from, to := 0, 0
+	for i := range a.runs {
+		length := int(a.runs[i].length)
+		for range length / 2 {
+			a.pair(from, to)
+			from, to = from+2, to+1
+		}
+		if length%2 != 0 {
+			a.move(from, to)
+			from, to = from+1, to+1
+		}
+		a.runs[i].length = int32((length + 1) / 2)
+	}
+	a.used = to
+	a.add(len(a.targets))
+}
+
+func (a *adderG1) move(from, to int) {
+	a.x.copy(to, a.x, from)
+	a.y.copy(to, a.y, from)
+}
+
+// pair makes points from and from+1 operands of an addition whose sum goes to place to, which isn't after them.
+func (a *adderG1) pair(from, to int) {
+	if a.hasZero {
+		switch {
+		case a.isInfinity(from):
+			a.move(from+1, to)
+			return
+		case a.isInfinity(from + 1):
+			a.move(from, to)
+			return
+		}
+	}
+	k := len(a.targets)
+	a.x1.copy(k, a.x, from)
+	a.y1.copy(k, a.y, from)
+	a.x2.copy(k, a.x, from+1)
+	a.y2.copy(k, a.y, from+1)
+	a.targets = append(a.targets, int32(to))
+}
+
+func (a *adderG1) isInfinity(i int) bool { return a.x.isZero(i) && a.y.isZero(i) }
+
+// add computes the n sums of the round and puts them into their places.
+func (a *adderG1) add(n int) {
+	if n == 0 {
+		return
+	}
+	x1, y1, x2, y2 := a.x1.slice(0, n), a.y1.slice(0, n), a.x2.slice(0, n), a.y2.slice(0, n)
+	slope, inverse := a.slope.slice(0, n), a.inverse.slice(0, n)
+	inverse.sub(x2, x1)
+	slope.sub(y2, y1)
+	a.exceptions(n)
+	invertG1(inverse, a.tree, a.swap, n)
+	slope.mul(slope, inverse)
+	x3, y3 := inverse, slope
+	x3.square(slope)
+	x3.sub(x3, x1)
+	x3.sub(x3, x2)
+	x1.sub(x1, x3)
+	y3.mul(slope, x1)
+	y3.sub(y3, y1)
+	for i, to := range a.targets {
+		a.x.copy(int(to), x3, i)
+		a.y.copy(int(to), y3, i)
+	}
+	var zero fieldG1
+	for _, i := range a.vanish {
+		a.x.set(int(a.targets[i]), &zero)
+		a.y.set(int(a.targets[i]), &zero)
+	}
+}
+
+// exceptions finds the pairs with equal x: doublings, whose slope is 3x²/2y, and points that cancel.
+func (a *adderG1) exceptions(n int) {
+	a.vanish = a.vanish[:0]
+	for i := range n {
+		if !a.inverse.isZero(i) {
+			continue
+		}
+		if !a.slope.isZero(i) {
+			var one fieldG1
+			a.inverse.set(i, one.SetOne())
+			a.vanish = append(a.vanish, int32(i))
+			a.hasZero = true
+			continue
+		}
+		x, y := a.x1.get(i), a.y1.get(i)
+		var square, triple fieldG1
+		square.Square(&x)
+		triple.Double(&square).Add(&triple, &square)
+		a.slope.set(i, &triple)
+		a.inverse.set(i, y.Double(&y))
+	}
+}
+
+// invertG1 inverts the n elements of d, none of them zero, by a tree of products. tree needs room for 2n elements, swap for n/2.
+func invertG1(d, tree, swap vectorG1, n int) {
+	const few = 8
+	if n <= few {
+		invertFewG1(d, n)
+		return
+	}
+	low := n / 2
+	high := n - low
+	products := tree.slice(0, high)
+	products.slice(0, low).mul(d.slice(0, low), d.slice(high, n))
+	if high > low {
+		products.copy(low, d, low)
+	}
+	invertG1(products, tree.slice(high, 2*n), swap, high)
+	if high > low {
+		d.copy(low, products, low)
+	}
+	products, swap = products.slice(0, low), swap.slice(0, low)
+	swap.mul(d.slice(0, low), products)
+	d.slice(0, low).mul(d.slice(high, n), products)
+	d.slice(high, n).assign(swap)
+}
+
+func invertFewG1(d vectorG1, n int) {
+	var before [8]fieldG1
+	var product fieldG1
+	product.SetOne()
+	for i := range n {
+		x := d.get(i)
+		before[i] = product
+		product.Mul(&product, &x)
+	}
+	product.Inverse(&product)
+	for i := n - 1; i >= 0; i-- {
+		x := d.get(i)
+		before[i].Mul(&before[i], &product)
+		product.Mul(&product, &x)
+		d.set(i, &before[i])
+	}
+}
+
+// weigh returns the sum of (i+1) times buckets[i]. With i+1 = high*2^k + low it sums the buckets of each high and of each low,
+// which the adder does fast, and weighs only these.
+func (a *adderG1) weigh(ctx context.Context, buckets []affineG1, g *grid) (sum jacobianG1, err error) {
+	a.lines = reuse(a.lines, g.rows.len()+g.columns.len())
+	rows, columns := a.lines[:g.rows.len()], a.lines[g.rows.len():]
+	if err := a.sum(ctx, rows, buckets, 0, g.rows); err != nil {
+		return sum, err
+	}
+	if err := a.sum(ctx, columns, buckets, 0, g.columns); err != nil {
+		return sum, err
+	}
+	sum = runningSumG1(rows)
+	for range g.shift {
+		sum.DoubleAssign()
+	}
+	low := runningSumG1(columns)
+	sum.AddAssign(&low)
+	return sum, nil
+}
+
+// runningSumG1 returns the sum of (i+1) times points[i].
+func runningSumG1(points []affineG1) (sum jacobianG1) {
+	var running jacobianG1
+	sum.FromAffine(&affineG1{})
+	running.FromAffine(&affineG1{})
+	for i := len(points) - 1; i >= 0; i-- {
+		running.AddMixed(&points[i])
+		sum.AddAssign(&running)
+	}
+	return sum
+}
+
+// combineG1 adds up the windows of a sum, the lowest first, each of the given width in bits.
+func combineG1(windows []jacobianG1, width int) (sum jacobianG1) {
+	sum.FromAffine(&affineG1{})
+	for i := len(windows) - 1; i >= 0; i-- {
+		for range width {
+			sum.DoubleAssign()
+		}
+		sum.AddAssign(&windows[i])
+	}
+	return sum
+}
