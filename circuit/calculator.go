@@ -81,7 +81,7 @@ func compilerSupports(goos, goarch string, sse41 bool) error {
 }
 
 func (c *Calculator) open(ctx context.Context, wasm []byte, cacheDir string) (err error) {
-	config := wazero.NewRuntimeConfigCompiler().WithCloseOnContextDone(true).WithDebugInfoEnabled(false)
+	config := wazero.NewRuntimeConfigCompiler().WithDebugInfoEnabled(false)
 	if cacheDir != "" {
 		if c.cache, err = wazero.NewCompilationCacheWithDir(cacheDir); err != nil {
 			return fmt.Errorf("cache of compiled witness calculators: %w", err)
@@ -89,7 +89,11 @@ func (c *Calculator) open(ctx context.Context, wasm []byte, cacheDir string) (er
 		config = config.WithCompilationCache(c.cache)
 	}
 	c.runtime = wazero.NewRuntimeWithConfig(ctx, config)
-	if c.module, err = compile(ctx, c.runtime, wasm); err != nil {
+	metered, err := meter(wasm)
+	if err != nil {
+		return fmt.Errorf("%w: %w", ErrNotCalculator, err)
+	}
+	if c.module, err = compile(ctx, c.runtime, metered); err != nil {
 		return err
 	}
 	if err := checkModule(c.module); err != nil {

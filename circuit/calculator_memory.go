@@ -38,7 +38,7 @@ func (m *linearMemory) Reallocate(size uint64) []byte {
 	return m.region[:size:size]
 }
 
-// Free does nothing: wazero calls it when a context closes the module, and code of the module may still be on the stack then.
+// Free does nothing: who made the memory unmaps it, when no code of the module can be running.
 func (m *linearMemory) Free() {}
 
 func (m *linearMemory) unmap() error { return unix.Munmap(m.region) }

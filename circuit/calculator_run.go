@@ -46,6 +46,9 @@ func running(ctx context.Context) *calculation {
 
 // begin makes an instance. The caller must close it.
 func (c *Calculator) begin(ctx context.Context) (*calculation, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, fmt.Errorf("witness calculator stopped: %w", err)
+	}
 	memory, err := newLinearMemory(c.limit)
 	if err != nil {
 		return nil, err
@@ -203,7 +206,15 @@ type exception struct{ code uint32 }
 func (e *exception) Error() string { return fmt.Sprintf("exception %d", e.code) }
 
 // raise ends the calculation: by a panic, because the module's code doesn't go on after it. wazero makes it the call's error.
-func (x *calculation) raise(code uint32) { panic(&exception{code}) }
+// A tick of the meter ends it only if the context has ended.
+func (x *calculation) raise(code uint32) {
+	if code != meterTick {
+		panic(&exception{code})
+	}
+	if err := x.ctx.Err(); err != nil {
+		panic(err)
+	}
+}
 
 // noteMessage takes one of the messages that come before a failed assertion.
 func (x *calculation) noteMessage() {
@@ -217,7 +228,7 @@ func (x *calculation) noteMessage() {
 	var char [1]uint64
 	for x.message.Len() < maxMessage {
 		if err := next.CallWithStack(x.ctx, char[:]); err != nil {
-			panic(err) // the instance may be closed: don't go back into its code
+			panic(err)
 		}
 		switch c := byte(char[0]); {
 		case c == 0:
