@@ -120,5 +120,5 @@ func witness(d *queue.Delivery, i int) engine.Witness {
 	if w.Inputs != nil {
 		return engine.Witness{Inputs: w.Inputs}
 	}
-	return engine.Witness{Size: w.Size(), Open: func(ctx context.Context) (io.ReadCloser, error) { return d.Witness(ctx, i) }}
+	return engine.Witness{Size: w.Size(), Open: func(ctx context.Context) (io.ReadCloser, error) { return d.Open(ctx, i) }}
 }

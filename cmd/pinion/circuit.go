@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"text/tabwriter"
 
 	"github.com/pinion-zk/pinion/circuit"
@@ -43,7 +44,10 @@ func (c *circuitAdd) Run(a *app) error {
 	bar := a.bar()
 	info, err := catalogue.Add(a.ctx, c.Name, circuit.Files{Zkey: c.Zkey, Wasm: c.Wasm, R1CS: c.R1cs}, bar.report)
 	bar.close()
-	if err != nil {
+	switch {
+	case err != nil && a.ctx.Err() == nil && !isA[*fs.PathError](err):
+		return &inputError{err} // what isn't the file system's fault is that of the files
+	case err != nil:
 		return err
 	}
 	a.warnForgeable(*info)

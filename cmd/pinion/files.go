@@ -64,12 +64,12 @@ func readProof(path string, curve groth16.Curve) (*groth16.Proof, error) {
 	return proof, nil
 }
 
-// binary tells whether a file is to hold bytes instead of JSON.
-func binary(path string) bool { return filepath.Ext(path) == ".bin" }
+// isBinary tells whether a file is to hold bytes instead of JSON.
+func isBinary(path string) bool { return filepath.Ext(path) == ".bin" }
 
 // writeProof writes the proof.json of snarkjs, or the compressed bytes if the file is called .bin.
 func writeProof(path string, proof *groth16.Proof) error {
-	if binary(path) {
+	if isBinary(path) {
 		return writeFile(path, proof.Bytes())
 	}
 	return writeJSON(path, proof)
@@ -77,7 +77,7 @@ func writeProof(path string, proof *groth16.Proof) error {
 
 // writePublic writes the public.json of snarkjs, or 32 bytes big-endian for each signal if the file is called .bin.
 func writePublic(path string, public groth16.Public) error {
-	if binary(path) {
+	if isBinary(path) {
 		return writeFile(path, public)
 	}
 	return writeJSON(path, public)
