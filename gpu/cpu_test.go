@@ -137,7 +137,7 @@ func TestCPUManyAtOnce(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			for range 8 {
+			for range 3 {
 				jobs.Go(func() {
 					ticket, err := e.Submit(t.Context(), &Task{Key: key, Inputs: []Input{x.input(t, OnHost)}})
 					if err != nil {

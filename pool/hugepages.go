@@ -24,11 +24,14 @@ type HugePages struct{}
 
 // Alloc maps n bytes and makes the kernel back them at once, so that too little memory is an error here and not a signal later.
 func (HugePages) Alloc(n int) ([]byte, error) {
-	mem, err := unix.Mmap(-1, 0, n, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANONYMOUS)
+	mem, err := unix.Mmap(-1, 0, n, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANON)
 	if err != nil {
 		return nil, fmt.Errorf("map %d bytes: %w", n, err)
 	}
-	if err := prepare(mem); err != nil {
+	if err = advise(mem); err == nil {
+		err = populate(mem)
+	}
+	if err != nil {
 		return nil, errors.Join(fmt.Errorf("back %d bytes: %w", n, err), unix.Munmap(mem))
 	}
 	return mem, nil
@@ -37,17 +40,6 @@ func (HugePages) Alloc(n int) ([]byte, error) {
 // Free unmaps what Alloc returned.
 func (HugePages) Free(b []byte) error { return unix.Munmap(b) }
 
-func prepare(mem []byte) error {
-	if err := unix.Madvise(mem, unix.MADV_DONTDUMP); err != nil {
-		return err
-	}
-	// A kernel built without huge pages answers EINVAL; the memory is as good, only slower.
-	if err := unix.Madvise(mem, unix.MADV_HUGEPAGE); err != nil && !errors.Is(err, unix.EINVAL) {
-		return err
-	}
-	return populate(mem)
-}
-
 // populate faults the pages in from several threads: zeroing them is what takes the time.
 func populate(mem []byte) error {
 	const part = 16 * hugePageSize
@@ -55,7 +47,14 @@ func populate(mem []byte) error {
 	faults.SetLimit(runtime.GOMAXPROCS(0))
 	for lo := 0; lo < len(mem); lo += part {
 		chunk := mem[lo:min(lo+part, len(mem))]
-		faults.Go(func() error { return unix.Madvise(chunk, unix.MADV_POPULATE_WRITE) })
+		faults.Go(func() error { return fault(chunk) })
 	}
 	return faults.Wait()
+}
+
+// touch faults pages in by writing to each. Where memory is short that ends the process, not the call.
+func touch(mem []byte) {
+	for i := 0; i < len(mem); i += pageSize {
+		mem[i] = 0
+	}
 }

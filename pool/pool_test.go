@@ -13,8 +13,10 @@ import (
 
 const kib = 1 << 10
 
-// heap is an Allocator on the Go heap that counts, checks, and fails when told to.
+// heap is an Allocator on the Go heap that counts, checks, and fails when told to. It asks the budget on each call, which hangs if
+// the pool calls it with the lock held.
 type heap struct {
+	budget    *Budget
 	mu        sync.Mutex
 	live      map[*byte]int
 	bytes     int64
@@ -26,6 +28,7 @@ type heap struct {
 }
 
 func (h *heap) Alloc(n int) ([]byte, error) {
+	h.budget.Used()
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.allocFail != nil {
@@ -42,6 +45,7 @@ func (h *heap) Alloc(n int) ([]byte, error) {
 }
 
 func (h *heap) Free(mem []byte) error {
+	h.budget.Used()
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.freeFail != nil {
@@ -58,7 +62,8 @@ func (h *heap) Free(mem []byte) error {
 }
 
 func newPool(total int64) (*Budget, *heap, *Pool) {
-	b, h := NewBudget(total), &heap{}
+	b := NewBudget(total)
+	h := &heap{budget: b}
 	return b, h, NewPool(b, h)
 }
 
