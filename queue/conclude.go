@@ -84,6 +84,9 @@ func (t *task) conclude(ctx context.Context, r *Result, st *Status) error {
 		}
 	}
 	if r.State == Failed {
+		if st != nil && t.attempt > 0 {
+			st.end(r.Err.Error())
+		}
 		if err := t.deadLetter(ctx, t.id, r.Err, st); err != nil {
 			return t.postpone(err)
 		}
@@ -171,7 +174,7 @@ func (t *task) record(ctx context.Context, r *Result) {
 		}
 		st.State, st.Phase, st.Percent, st.At = r.State, "", 100, time.Now()
 		st.Attempt, st.Worker = r.Attempt, r.Worker
-		if r.Err != nil && r.Attempt == t.attempt {
+		if r.Err != nil && t.attempt > 0 && r.Attempt == t.attempt {
 			st.end(r.Err.Error())
 		}
 		return nil

@@ -2,8 +2,11 @@ package queue
 
 import (
 	"context"
+	"io"
 	"log/slog"
 	"net"
+	"slices"
+	"sync"
 	"testing"
 	"time"
 
@@ -104,4 +107,159 @@ func ctx(t *testing.T) context.Context {
 	ctx, cancel := context.WithTimeout(t.Context(), 60*time.Second)
 	t.Cleanup(cancel)
 	return ctx
+}
+
+// handlerFunc is a Handler that is a function.
+type handlerFunc func(ctx context.Context, d *Delivery) (*Outcome, error)
+
+func (f handlerFunc) Prove(ctx context.Context, d *Delivery) (*Outcome, error) { return f(ctx, d) }
+
+// proves is a handler that reads all witnesses and answers at once.
+func proves(ctx context.Context, d *Delivery) (*Outcome, error) {
+	o := &Outcome{Device: "test"}
+	for i, w := range d.Job.Witnesses {
+		d.Progress(PhaseWitness, 0)
+		if w.Inputs == nil {
+			r, err := d.Open(ctx, i)
+			if err != nil {
+				return nil, err
+			}
+			if _, err := io.Copy(io.Discard, r); err != nil {
+				return nil, err
+			}
+			if err := r.Close(); err != nil {
+				return nil, err
+			}
+		}
+		o.Proofs = append(o.Proofs, Proof{Proof: make([]byte, 128), Public: make([]byte, 64)})
+	}
+	d.Progress(PhaseDevice, 0)
+	return o, nil
+}
+
+// running is a worker that runs.
+type running struct {
+	*Worker
+	stop func() error // ends Run's context and waits for Run
+}
+
+// startWorker runs a worker until the test ends.
+func (b *broker) startWorker(h handlerFunc, change ...func(*WorkerConfig)) *running {
+	b.t.Helper()
+	return b.startWorkerOn(b.connect(), h, change...)
+}
+
+func (b *broker) startWorkerOn(nc *nats.Conn, h handlerFunc, change ...func(*WorkerConfig)) *running {
+	b.t.Helper()
+	cfg := WorkerConfig{Handler: h, Log: quiet, RetryDelay: 50 * time.Millisecond}
+	for _, c := range change {
+		c(&cfg)
+	}
+	w, err := NewWorker(ctx(b.t), nc, cfg)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	w.pullWait = 200 * time.Millisecond
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- w.Run(ctx) }()
+	stop := sync.OnceValue(func() error {
+		cancel()
+		return <-done
+	})
+	b.t.Cleanup(func() { _ = stop() })
+	return &running{w, stop}
+}
+
+// digestHex is some key's digest.
+const digestHex = "00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff"
+
+// request is a job that any test may submit.
+func request(id string) Request {
+	return Request{ID: id, Circuit: "merkle@" + digestHex, Witnesses: []Source{Wtns([]byte("witness of " + id))}}
+}
+
+func (b *broker) submit(c *Client, r Request) *Submission {
+	b.t.Helper()
+	s, err := c.Submit(ctx(b.t), r)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return s
+}
+
+// await waits for a job's result and checks its state.
+func (b *broker) await(c *Client, id string, want State) *Result {
+	b.t.Helper()
+	r, err := c.Wait(ctx(b.t), id)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	if r.State != want {
+		b.t.Fatalf("job %s: state %s (%v), want %s", id, r.State, r.Err, want)
+	}
+	return r
+}
+
+// awaitEmpty waits until no job is left on the queue: an ack follows its
+// result.
+func (b *broker) awaitEmpty(js jetstream.JetStream) {
+	b.t.Helper()
+	s, err := js.Stream(ctx(b.t), StreamJobs)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	b.eventually("the queue is empty", func() bool {
+		info, err := s.Info(ctx(b.t))
+		return err == nil && info.State.Msgs == 0
+	})
+}
+
+// eventually polls a condition that no event announces.
+func (b *broker) eventually(what string, ok func() bool) {
+	b.t.Helper()
+	tick := time.NewTicker(10 * time.Millisecond)
+	defer tick.Stop()
+	deadline := time.After(30 * time.Second)
+	for !ok() {
+		select {
+		case <-tick.C:
+		case <-deadline:
+			b.t.Fatalf("timeout: %s", what)
+		}
+	}
+}
+
+// deadLetters reads the dead letters of a job.
+func (b *broker) deadLetters(js jetstream.JetStream, id string) []*jetstream.RawStreamMsg {
+	b.t.Helper()
+	s, err := js.Stream(ctx(b.t), StreamDead)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	info, err := s.Info(ctx(b.t))
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	var letters []*jetstream.RawStreamMsg
+	for seq := info.State.FirstSeq; seq <= info.State.LastSeq; seq++ {
+		if m, err := s.GetMsg(ctx(b.t), seq); err == nil && m.Subject == DeadSubject(id) {
+			letters = append(letters, m)
+		}
+	}
+	return letters
+}
+
+// next reads the next reply of the wanted kinds, leaving out others.
+func next(t *testing.T, in *Inbox, kinds ...Kind) *Reply {
+	t.Helper()
+	for {
+		r, err := in.Next(ctx(t))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if slices.Contains(kinds, r.Kind) {
+			return r
+		}
+	}
 }

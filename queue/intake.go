@@ -65,10 +65,8 @@ func newIntake(w *Worker, jobs *sync.WaitGroup) *intake {
 func (in *intake) run(ctx context.Context) error {
 	status := in.w.nc.StatusChanged(nats.CONNECTED, nats.CLOSED)
 	defer in.w.nc.RemoveStatusListener(status)
-	for ctx.Err() == nil {
-		if in.w.nc.IsClosed() {
-			return fmt.Errorf("queue: worker: %w", nats.ErrConnectionClosed)
-		}
+	for ctx.Err() == nil && !in.w.nc.IsClosed() {
+		in.checkDevice()
 		in.dispatch(ctx)
 		in.ask(ctx)
 		in.pull(ctx)
@@ -83,7 +81,19 @@ func (in *intake) run(ctx context.Context) error {
 		case <-ctx.Done():
 		}
 	}
+	if in.w.nc.IsClosed() {
+		return fmt.Errorf("queue: worker: %w", nats.ErrConnectionClosed)
+	}
 	return nil
+}
+
+// checkDevice gives the ticket back while the device is sick, so that nothing
+// is pulled, and what still arrives is handed back.
+func (in *intake) checkDevice() {
+	if in.ticket != nil && in.w.cfg.Healthy() != nil {
+		in.ticket()
+		in.ticket = nil
+	}
 }
 
 // ask gets a ticket: a slot, and room for a job's message.

@@ -328,6 +328,7 @@ func (t *task) judge(ctx, jobCtx context.Context, st *Status, outcome *Outcome, 
 	}
 	if failure.Retry && t.attempt < MaxAttempts {
 		t.w.counts.retried.Add(1)
+		recordError(t.span, failure)
 		t.log.Warn("attempt failed", "attempt", t.attempt, "error", err)
 		return t.again(ctx, t.w.cfg.RetryDelay<<(t.attempt-1), nil, failure.Error())
 	}

@@ -163,11 +163,11 @@ func (w *Worker) Run(ctx context.Context) error {
 	}
 	defer func() { _ = sub.Unsubscribe() }()
 	w.setStarted(true)
-	defer w.setStarted(false)
 
 	var jobs sync.WaitGroup
 	in := newIntake(w, &jobs)
 	err = in.run(ctx)
+	w.setStarted(false)
 	closed := make(chan struct{})
 	go func() {
 		defer close(closed)
