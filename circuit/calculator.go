@@ -80,20 +80,17 @@ func compilerSupports(goos, goarch string, sse41 bool) error {
 	return fmt.Errorf("witness calculators can't be compiled on %s/%s: expected arm64, or amd64 with SSE4.1", goos, goarch)
 }
 
-func (c *Calculator) open(ctx context.Context, wasm []byte, cacheDir string) (err error) {
-	config := wazero.NewRuntimeConfigCompiler().WithDebugInfoEnabled(false)
-	if cacheDir != "" {
-		if c.cache, err = wazero.NewCompilationCacheWithDir(cacheDir); err != nil {
-			return fmt.Errorf("cache of compiled witness calculators: %w", err)
-		}
-		config = config.WithCompilationCache(c.cache)
-	}
-	c.runtime = wazero.NewRuntimeWithConfig(ctx, config)
+func (c *Calculator) open(ctx context.Context, wasm []byte, cacheDir string) error {
 	metered, err := meter(wasm)
 	if err != nil {
 		return fmt.Errorf("%w: %w", ErrNotCalculator, err)
 	}
-	if c.module, err = compile(ctx, c.runtime, metered); err != nil {
+	if cacheDir == "" {
+		err = c.compile(ctx, metered, wazero.NewRuntimeConfigCompiler())
+	} else {
+		err = c.compileCached(ctx, metered, cacheDir)
+	}
+	if err != nil {
 		return err
 	}
 	if err := checkModule(c.module); err != nil {
@@ -109,17 +106,36 @@ func (c *Calculator) open(ctx context.Context, wasm []byte, cacheDir string) (er
 	return c.probe(ctx)
 }
 
+func (c *Calculator) compileCached(ctx context.Context, wasm []byte, cacheDir string) error {
+	code, err := openCodeCache(cacheDir, wasm)
+	if err != nil {
+		return fmt.Errorf("cache of compiled witness calculators: %w", err)
+	}
+	defer code.discard()
+	if c.cache, err = wazero.NewCompilationCacheWithDir(code.dir); err != nil {
+		return fmt.Errorf("cache of compiled witness calculators: %w", err)
+	}
+	if err := c.compile(ctx, wasm, wazero.NewRuntimeConfigCompiler().WithCompilationCache(c.cache)); err != nil {
+		return err
+	}
+	if err := code.seal(); err != nil {
+		return fmt.Errorf("cache of compiled witness calculators: %w", err)
+	}
+	return nil
+}
+
 // compile turns a panic of wazero into an error: the module is not ours. One goroutine compiles, because another's panic can't be caught.
-func compile(ctx context.Context, r wazero.Runtime, wasm []byte) (m wazero.CompiledModule, err error) {
+func (c *Calculator) compile(ctx context.Context, wasm []byte, config wazero.RuntimeConfig) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("%w: the compiler fails on it: %v", ErrNotCalculator, p)
 		}
 	}()
-	if m, err = r.CompileModule(ctx, wasm); err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrNotCalculator, err)
+	c.runtime = wazero.NewRuntimeWithConfig(ctx, config.WithDebugInfoEnabled(false))
+	if c.module, err = c.runtime.CompileModule(ctx, wasm); err != nil {
+		return fmt.Errorf("%w: %w", ErrNotCalculator, err)
 	}
-	return m, nil
+	return nil
 }
 
 // probe asks the module for its constants.

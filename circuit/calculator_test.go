@@ -281,7 +281,7 @@ func residentBytes(t *testing.T) int64 {
 	return resident * int64(os.Getpagesize())
 }
 
-// The compiled code of one process serves the next.
+// The compiled code of one process serves the next; what is damaged, at whatever place, is compiled anew and never run.
 func TestCalculatorCache(t *testing.T) {
 	dir := t.TempDir()
 	wasm := readWasm(t, "sum-bn128.wasm")
@@ -297,29 +297,87 @@ func TestCalculatorCache(t *testing.T) {
 		}
 	}
 	calculate()
-	var files []string
-	filepath.WalkDir(dir, func(path string, entry os.DirEntry, err error) error {
-		if !entry.IsDir() {
+	files := filesUnder(t, dir)
+	if len(files) != 2 {
+		t.Fatalf("cache holds %q", files)
+	}
+	first := files[0]
+	if filepath.Base(first) == codeSumFile {
+		first = files[1]
+	}
+	whole, err := os.ReadFile(first)
+	if err != nil {
+		t.Fatal(err)
+	}
+	old := time.Unix(1e9, 0)
+	if err := os.Chtimes(first, old, old); err != nil {
+		t.Fatal(err)
+	}
+	calculate()
+	if stat, err := os.Stat(first); err != nil || !stat.ModTime().Equal(old) {
+		t.Fatalf("whole, but compiled again: %v", err)
+	}
+	damage := func(code []byte) {
+		t.Helper()
+		if err := os.WriteFile(first, code, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		calculate()
+		if now, err := os.ReadFile(first); err != nil || !bytes.Equal(now, whole) {
+			t.Fatalf("not compiled again: %v", err)
+		}
+		if left := filesUnder(t, dir); len(left) != 2 {
+			t.Fatalf("cache holds %q", left)
+		}
+	}
+	for _, at := range []int{0, 7, 20, 40, len(whole) / 2, len(whole) - 1} {
+		flipped := bytes.Clone(whole)
+		flipped[at] ^= 0x10
+		damage(flipped)
+	}
+	for _, size := range []int{0, 3, 50, len(whole) / 2, len(whole) - 1} {
+		damage(whole[:size])
+	}
+
+	_, err = NewCalculator(t.Context(), wasm, CalculatorOptions{CacheDir: first})
+	if want := "cache of compiled witness calculators: mkdir " + first + ": not a directory"; err == nil || err.Error() != want {
+		t.Fatalf("%v\nwant %s", err, want)
+	}
+}
+
+// Processes that start at the same time with an empty cache don't disturb each other.
+func TestCalculatorCacheIsShared(t *testing.T) {
+	dir := t.TempDir()
+	wasm := readWasm(t, "none.wasm")
+	var wg sync.WaitGroup
+	for range 8 {
+		wg.Go(func() {
+			c, err := NewCalculator(t.Context(), wasm, CalculatorOptions{CacheDir: dir})
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			c.Close(context.Background())
+		})
+	}
+	wg.Wait()
+	if files := filesUnder(t, dir); len(files) != 2 {
+		t.Fatalf("cache holds %q", files)
+	}
+}
+
+func filesUnder(t *testing.T, dir string) (files []string) {
+	t.Helper()
+	err := filepath.WalkDir(dir, func(path string, entry os.DirEntry, err error) error {
+		if err == nil && !entry.IsDir() {
 			files = append(files, path)
 		}
 		return err
 	})
-	if len(files) != 1 {
-		t.Fatalf("cache holds %q", files)
-	}
-	before, err := os.Stat(files[0])
 	if err != nil {
 		t.Fatal(err)
 	}
-	calculate()
-	if after, err := os.Stat(files[0]); err != nil || !after.ModTime().Equal(before.ModTime()) {
-		t.Fatalf("the cache is written again: %v", err)
-	}
-
-	_, err = NewCalculator(t.Context(), wasm, CalculatorOptions{CacheDir: files[0]})
-	if want := "cache of compiled witness calculators: " + files[0] + " is not dir"; err == nil || err.Error() != want {
-		t.Fatalf("%v\nwant %s", err, want)
-	}
+	return files
 }
 
 func TestCompilerSupports(t *testing.T) {
