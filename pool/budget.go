@@ -61,7 +61,7 @@ func (b *Budget) Reserve(ctx context.Context, n int64) (*Reservation, error) {
 // OnPressure adds a reclaimer: it is asked, while a request waits, to give up at least need bytes that lie idle, and says how
 // many it gave up, given back already or soon to be. The idle buffers of the pools are asked first, then reclaimers in the order
 // they were added, each only for what is missing still. It is called from the goroutine of the request that waits, with no lock
-// held; two calls may overlap.
+// held; two calls may overlap. It may be called again before the bytes that it promised are back, and should count them again.
 func (b *Budget) OnPressure(reclaim func(need int64) (freed int64)) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -101,7 +101,7 @@ func (p *Pool) Get(r *Reservation, n int) (*Buffer, error) {
 		return nil, err
 	}
 	if k == nil {
-		if k, err = p.make(r, size); err != nil {
+		if k, err = p.create(r, size); err != nil {
 			return nil, err
 		}
 	}
@@ -139,8 +139,8 @@ func (p *Pool) reuse(r *Reservation, size int64) (*block, error) {
 	return k, nil
 }
 
-// make allocates a block whose bytes have been taken out of r, and puts them back if that fails.
-func (p *Pool) make(r *Reservation, size int64) (*block, error) {
+// create allocates a block whose bytes have been taken out of r, and puts them back if that fails.
+func (p *Pool) create(r *Reservation, size int64) (*block, error) {
 	mem, err := p.alloc.Alloc(int(size))
 	if err == nil {
 		return &block{pool: p, mem: mem}, nil
