@@ -3,10 +3,13 @@ package engine
 import (
 	"context"
 	"testing"
+
+	"github.com/pinion-zk/pinion/groth16"
 )
 
-// budgetFor is memory for one circuit and a job of it, but not for a second circuit beside.
+// budgetFor is memory for any one of the circuits with a job of it, but not for another circuit beside.
 func budgetFor(t *testing.T, names ...string) int64 {
+	t.Helper()
 	r := newRig(t)
 	var most int64
 	for _, name := range names {
@@ -119,4 +122,33 @@ func TestLoadIsCancelledByItsCallerOnly(t *testing.T) {
 		}
 	})
 	r.idle()
+}
+
+// Memory that is on its way back isn't asked of another circuit.
+func TestUnloadingCountsAsFreed(t *testing.T) {
+	loading, free := make(chan struct{}), make(chan struct{})
+	r := newRig(t)
+	for _, name := range []string{"multiplier-bn128", "plain-bn128"} {
+		if err := r.Preload(context.Background(), named(name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r.device.set(func(d *device) {
+		d.load = func(*groth16.ProvingKey) error { close(loading); <-free; return nil }
+	})
+	loaded := make(chan error, 1)
+	go func() { loaded <- r.Preload(context.Background(), named("commit-bn128")) }()
+	<-loading // the executor can't unload now
+
+	first, second := r.circuits.reclaimHost(1), r.circuits.reclaimHost(1)
+	if first <= 0 || second != first {
+		t.Errorf("%d and %d bytes were given up, expected the same twice", first, second)
+	}
+	close(free)
+	if err := <-loaded; err != nil {
+		t.Error(err)
+	}
+	if got := r.Stats(); got.Evictions != 1 || got.Circuits != 2 {
+		t.Errorf("counted %+v, expected one eviction, and 2 circuits left", got)
+	}
 }
