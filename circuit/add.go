@@ -26,6 +26,9 @@ func (c *Catalogue) Add(ctx context.Context, name string, files Files, progress 
 	if err := checkName(name); err != nil {
 		return nil, err
 	}
+	if files.Zkey == "" {
+		return nil, fmt.Errorf("circuit %s: no zkey given", name)
+	}
 	if err := c.refuseTaken(name); err != nil {
 		return nil, err
 	}
