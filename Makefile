@@ -29,7 +29,7 @@ demo: ## see it work: broker, worker, and jobs on both curves in one process
 	go run ./cmd/pinion demo
 
 .PHONY: test
-test: .bin/nats-server ## unit tests, fuzz seeds and brokers: as it ships, then with race detector and invariants
+test: ## unit tests, fuzz seeds and brokers: as it ships, then with race detector and invariants
 	@scripts/setup.sh
 	CGO_ENABLED=0 go test ./...
 	CGO_ENABLED=1 go test -race -tags invariants ./...
@@ -56,13 +56,16 @@ fuzz: ## run each fuzz test for FUZZTIME (30s)
 	@scripts/fuzz.sh $(FUZZTIME)
 
 .PHONY: soak
-soak: .bin/nats-server ## repeat all tests with the race detector, ROUNDS times (20), to find what fails rarely
+soak: ## repeat all tests with the race detector, ROUNDS times (20), to find what fails rarely
 	CGO_ENABLED=1 go test -race -tags invariants -count $(ROUNDS) -timeout 0 ./...
 
 .PHONY: clean
-clean: ## remove what was built; `rm -r .interop .bin` removes what was fetched
+clean: ## remove what was built; `rm -rf .interop .bin` removes what was fetched
 	rm -rf bin
 	go clean -testcache
+
+.PHONY: nats-server
+nats-server: .bin/nats-server ## build .bin/nats-server, a broker to run beside the workers
 
 # Tools, built from their Go modules.
 

@@ -55,9 +55,9 @@ else
 fi
 check deploy/docker-compose.yml go run "$compose" deploy/docker-compose.yml
 if command -v npx >/dev/null; then
-  check Dockerfile npx --yes "$dockerfile" lint Dockerfile
+  check deploy/Dockerfile npx --yes "$dockerfile" lint deploy/Dockerfile
 else
-  skip Dockerfile "no npx"
+  skip deploy/Dockerfile "no npx"
 fi
 skip deploy/otel-collector.yaml "its check is the collector itself: otelcol validate --config=deploy/otel-collector.yaml"
 
