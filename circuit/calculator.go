@@ -72,7 +72,7 @@ func NewCalculator(ctx context.Context, wasm []byte, opt CalculatorOptions) (*Ca
 // compilerSupports tells why wazero's compiler can't be used, if so: it panics itself.
 func compilerSupports(goos, goarch string, sse41 bool) error {
 	switch goos {
-	case "linux", "darwin", "freebsd", "netbsd", "windows":
+	case "linux", "darwin", "freebsd", "netbsd":
 		if goarch == "arm64" || goarch == "amd64" && sse41 {
 			return nil
 		}

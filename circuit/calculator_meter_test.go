@@ -64,7 +64,6 @@ func FuzzMeter(f *testing.F) {
 	f.Add(newFake().build())
 	f.Add(newFake().with("init", forever).build())
 	f.Add(newFake().with("init", []byte{opI32Const, 1, opGlobalSet, 0}).build())
-	f.Add(readWasm(f, "none.wasm"))
 	f.Add([]byte("\x00asm\x01\x00\x00\x00"))
 	ctx := context.Background()
 	r := wazero.NewRuntimeWithConfig(ctx, wazero.NewRuntimeConfigInterpreter())

@@ -120,6 +120,33 @@ func TestNewCalculatorRefuses(t *testing.T) {
 	}
 }
 
+// P8 for the wasm file: cut anywhere it is refused; with a flipped bit it is refused, fails, or computes, but ends.
+func TestDamagedCalculator(t *testing.T) {
+	wasm := readWasm(t, "sum-bn128.wasm")
+	for size := 0; size < len(wasm); size += 1 + len(wasm)/200 {
+		if _, err := NewCalculator(t.Context(), wasm[:size], CalculatorOptions{}); !errors.Is(err, ErrNotCalculator) {
+			t.Fatalf("cut at %d: %v", size, err)
+		}
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	for at := 0; at < len(wasm); at += len(wasm) / 40 {
+		flipped := bytes.Clone(wasm)
+		flipped[at] ^= 1 << (at % 8)
+		c, err := NewCalculator(ctx, flipped, CalculatorOptions{})
+		if err != nil {
+			continue
+		}
+		once, cancel := context.WithTimeout(ctx, 50*time.Millisecond)
+		c.Calculate(once, readWasm(t, "sum.json"), make([]byte, c.Vars()*groth16.ScalarSize))
+		cancel()
+		c.Close(ctx)
+	}
+	if ctx.Err() != nil {
+		t.Fatal(ctx.Err())
+	}
+}
+
 // What a module does in a calculation that no module by circom would.
 func TestCalculateRefuses(t *testing.T) {
 	messages := newFake()
