@@ -6,6 +6,10 @@ import (
 	"errors"
 	"slices"
 	"sync"
+	"time"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/trace"
 
 	"github.com/pinion-zk/pinion/circuit"
 	"github.com/pinion-zk/pinion/gpu"
@@ -112,8 +116,14 @@ func (t *residency) await(ctx context.Context, r *resident) error {
 	return nil
 }
 
-// load opens the circuit and loads its key on the device.
-func (t *residency) load(ctx context.Context, r *resident) error {
+// load opens the circuit and loads its key on the device. What that takes is on the trace of the job that had to wait for it.
+func (t *residency) load(ctx context.Context, r *resident) (err error) {
+	ctx, span := t.engine.config.Tracer.Start(ctx, "load", trace.WithAttributes(
+		attribute.String("pinion.circuit", r.ref.String()),
+		attribute.Int64("pinion.bytes", r.memory.host.Bytes()),
+	))
+	loading := stretch{span, time.Now()}
+	defer func() { loading.end(err) }()
 	opened, err := t.engine.config.Catalogue.Open(r.ref)
 	if err != nil {
 		return err

@@ -74,7 +74,7 @@ func TestNotEvictedWhileInUse(t *testing.T) {
 func TestMoreCircuitsThanFit(t *testing.T) {
 	curves := []string{"bn128", "bls12381"}
 	r := newRig(t, withBudget(budgetFor(t, "commit-bn128", "commit-bls12381")*5/4))
-	together(16, func(i int) {
+	together(8, func(i int) {
 		name := "commit"
 		if i%4 >= 2 {
 			name = "multiplier"

@@ -32,9 +32,17 @@ func TestSpansAndEvents(t *testing.T) {
 		t.Errorf("events %v, expected %v", events, want)
 	}
 	var names []Phase
+	var load, admit sdktrace.ReadOnlySpan
 	for _, s := range spans.Ended() {
 		if s.Name() == "process" {
 			continue
+		}
+		if s.Name() == "load" {
+			load = s
+			continue
+		}
+		if s.Name() == "admit" {
+			admit = s
 		}
 		names = append(names, Phase(s.Name()))
 		if s.Parent().SpanID() != parent.SpanContext().SpanID() {
@@ -51,6 +59,10 @@ func TestSpansAndEvents(t *testing.T) {
 	}
 	if !slices.Equal(names, want[:len(want)-1]) {
 		t.Errorf("spans %v, expected %v", names, want[:len(want)-1])
+	}
+
+	if load == nil || load.Parent().SpanID() != admit.SpanContext().SpanID() {
+		t.Error("the circuit's load isn't a part of admission")
 	}
 
 	ms := out.Phases.Milliseconds()
