@@ -77,6 +77,8 @@ func TestNewCalculatorRefuses(t *testing.T) {
 	otherMemory.memory = "mem"
 	otherType := newFake().without("getWitness")
 	otherType.functions = append(otherType.functions, fakeFunction{"getWitness", 2, 0, nil})
+	noRoom := newFake()
+	noRoom.pages = 0
 	large := newFake()
 	large.pages = 65536
 	const is = "no circom 2 witness calculator: "
@@ -105,6 +107,7 @@ func TestNewCalculatorRefuses(t *testing.T) {
 		{"empty witness", newFake().with("getWitnessSize", i32Const(0)).build(), is + "its witnesses are empty"},
 		{"inputs of 2^31", newFake().with("getInputSize", i32Const(-1<<31)).build(), is + "getInputSize says 2147483648, which its memory of 65536 bytes has no room for"},
 		{"large memory", large.build(), "witness calculator starts with 4294967296 bytes of memory, the limit is 1073741824"},
+		{"no instance", noRoom.build(), "witness calculator: data[0]: out of bounds memory access"},
 		{"trap", newFake().with("getVersion", unreachable).build(), "witness calculator: wasm error: unreachable"},
 		{"stack overflow", newFake().with("getRawPrime", []byte{0x10, 5}).build(), "witness calculator: stack overflow"},
 	} {
