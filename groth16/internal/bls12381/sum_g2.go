@@ -24,8 +24,8 @@ type adderG2 struct {
 	hasZero bool     // whether the block may have the point at infinity
 
 	x1, y1, x2, y2 vectorG2 // operands of the round
-	slope, inverse vectorG2
-	tree, swap     vectorG2 // for the inversion
+	slope, run     vectorG2 // rise and run, then the sums
+	tree, swap     vectorG2 // for the division
 
 	lines []affineG2 // for weigh
 }
@@ -39,14 +39,14 @@ func newAdderG2(block int) *adderG2 {
 		x:     newVectorG2(block), y: newVectorG2(block),
 		runs: make([]run, 0, block), targets: make([]int32, 0, half), vanish: make([]int32, 0, half),
 		x1: newVectorG2(half), y1: newVectorG2(half), x2: newVectorG2(half), y2: newVectorG2(half),
-		slope: newVectorG2(half), inverse: newVectorG2(half),
+		slope: newVectorG2(half), run: newVectorG2(half),
 		tree: newVectorG2(2 * half), swap: newVectorG2(half),
 	}
 }
 
 // clear erases the points that the adder has worked on.
 func (a *adderG2) clear() {
-	for _, v := range []vectorG2{a.x, a.y, a.x1, a.y1, a.x2, a.y2, a.slope, a.inverse, a.tree, a.swap} {
+	for _, v := range []vectorG2{a.x, a.y, a.x1, a.y1, a.x2, a.y2, a.slope, a.run, a.tree, a.swap} {
 		v.clear()
 	}
 	clear(a.lines)
@@ -174,13 +174,12 @@ func (a *adderG2) add(n int) {
 		return
 	}
 	x1, y1, x2, y2 := a.x1.slice(0, n), a.y1.slice(0, n), a.x2.slice(0, n), a.y2.slice(0, n)
-	slope, inverse := a.slope.slice(0, n), a.inverse.slice(0, n)
-	inverse.sub(x2, x1)
+	slope, run := a.slope.slice(0, n), a.run.slice(0, n)
+	run.sub(x2, x1)
 	slope.sub(y2, y1)
 	a.exceptions(n)
-	invertG2(inverse, a.tree, a.swap, n)
-	slope.mul(slope, inverse)
-	x3, y3 := inverse, slope
+	slope.divide(run, a.tree, a.swap)
+	x3, y3 := run, slope
 	x3.square(slope)
 	x3.sub(x3, x1)
 	x3.sub(x3, x2)
@@ -202,12 +201,12 @@ func (a *adderG2) add(n int) {
 func (a *adderG2) exceptions(n int) {
 	a.vanish = a.vanish[:0]
 	for i := range n {
-		if !a.inverse.isZero(i) {
+		if !a.run.isZero(i) {
 			continue
 		}
 		if !a.slope.isZero(i) {
 			var one fieldG2
-			a.inverse.set(i, one.SetOne())
+			a.run.set(i, one.SetOne())
 			a.vanish = append(a.vanish, int32(i))
 			a.hasZero = true
 			continue
@@ -217,49 +216,7 @@ func (a *adderG2) exceptions(n int) {
 		square.Square(&x)
 		triple.Double(&square).Add(&triple, &square)
 		a.slope.set(i, &triple)
-		a.inverse.set(i, y.Double(&y))
-	}
-}
-
-// invertG2 inverts the n elements of d, none of them zero, by a tree of products. tree needs room for 2n elements, swap for n/2.
-func invertG2(d, tree, swap vectorG2, n int) {
-	const few = 8
-	if n <= few {
-		invertFewG2(d, n)
-		return
-	}
-	low := n / 2
-	high := n - low
-	products := tree.slice(0, high)
-	products.slice(0, low).mul(d.slice(0, low), d.slice(high, n))
-	if high > low {
-		products.copy(low, d, low)
-	}
-	invertG2(products, tree.slice(high, 2*n), swap, high)
-	if high > low {
-		d.copy(low, products, low)
-	}
-	products, swap = products.slice(0, low), swap.slice(0, low)
-	swap.mul(d.slice(0, low), products)
-	d.slice(0, low).mul(d.slice(high, n), products)
-	d.slice(high, n).assign(swap)
-}
-
-func invertFewG2(d vectorG2, n int) {
-	var before [8]fieldG2
-	var product fieldG2
-	product.SetOne()
-	for i := range n {
-		x := d.get(i)
-		before[i] = product
-		product.Mul(&product, &x)
-	}
-	product.Inverse(&product)
-	for i := n - 1; i >= 0; i-- {
-		x := d.get(i)
-		before[i].Mul(&before[i], &product)
-		product.Mul(&product, &x)
-		d.set(i, &before[i])
+		a.run.set(i, y.Double(&y))
 	}
 }
 

@@ -27,10 +27,15 @@ func (z vectorG1) get(i int) fieldG1             { return z.v[i] }
 func (z vectorG1) set(i int, x *fieldG1)         { z.v[i] = *x }
 func (z vectorG1) copy(i int, x vectorG1, j int) { z.v[i] = x.v[j] }
 func (z vectorG1) isZero(i int) bool             { return z.v[i].IsZero() }
-func (z vectorG1) assign(x vectorG1)             { copy(z.v, x.v) }
 func (z vectorG1) sub(x, y vectorG1)             { z.v.Sub(x.v, y.v) }
 func (z vectorG1) mul(x, y vectorG1)             { z.v.Mul(x.v, y.v) }
 func (z vectorG1) square(x vectorG1)             { z.v.Mul(x.v, x.v) }
+
+// divide divides z by d, which has no zeros and is overwritten. tree needs room for twice as many elements, swap for as many.
+func (z vectorG1) divide(d, tree, swap vectorG1) {
+	invert(d.v, tree.v, swap.v)
+	z.mul(z, d)
+}
 
 // vectorG2 are coordinates of points of G2, in Fq[u]/(u²+1): real parts and imaginary parts apart.
 type vectorG2 struct{ re, im fp.Vector }
@@ -43,11 +48,6 @@ func (z vectorG2) get(i int) fieldG2             { return fieldG2{A0: z.re[i], A
 func (z vectorG2) set(i int, x *fieldG2)         { z.re[i], z.im[i] = x.A0, x.A1 }
 func (z vectorG2) copy(i int, x vectorG2, j int) { z.re[i], z.im[i] = x.re[j], x.im[j] }
 func (z vectorG2) isZero(i int) bool             { return z.re[i].IsZero() && z.im[i].IsZero() }
-
-func (z vectorG2) assign(x vectorG2) {
-	copy(z.re, x.re)
-	copy(z.im, x.im)
-}
 
 func (z vectorG2) sub(x, y vectorG2) {
 	z.re.Sub(x.re, y.re)
@@ -90,5 +90,83 @@ func (z vectorG2) square(x vectorG2) {
 		im.Mul(a, b)
 		im.Add(im, im)
 		re.Mul(sum, difference)
+	}
+}
+
+// divide divides z by d as vectorG1.divide does: by way of the norm, whose inverse is one in Fq,
+// (a+bu)/(c+du) = (a+bu)(c-du) / (c²+d²).
+func (z vectorG2) divide(d, tree, swap vectorG2) {
+	norms, squares := tree.im[:len(d.re)], swap.im[:len(d.re)]
+	norms.Mul(d.re, d.re)
+	squares.Mul(d.im, d.im)
+	norms.Add(norms, squares)
+	invert(norms, tree.re, swap.re)
+	z.mulConjugate(z, d)
+	z.re.Mul(z.re, norms)
+	z.im.Mul(z.im, norms)
+}
+
+// mulConjugate is (a+bu)(c-du) = ac+bd + ((a+b)(c-d)-ac+bd)u.
+func (z vectorG2) mulConjugate(x, y vectorG2) {
+	var memory [4][strip]fp.Element
+	for lo := 0; lo < len(z.re); lo += strip {
+		hi := min(lo+strip, len(z.re))
+		a, b, c, d := x.re[lo:hi], x.im[lo:hi], y.re[lo:hi], y.im[lo:hi]
+		sum, other := fp.Vector(memory[0][:hi-lo]), fp.Vector(memory[1][:hi-lo])
+		ac, bd := fp.Vector(memory[2][:hi-lo]), fp.Vector(memory[3][:hi-lo])
+		sum.Add(a, b)
+		other.Sub(c, d)
+		sum.Mul(sum, other)
+		ac.Mul(a, c)
+		bd.Mul(b, d)
+		sum.Sub(sum, ac)
+		re, im := z.re[lo:hi], z.im[lo:hi]
+		im.Add(sum, bd)
+		re.Add(ac, bd)
+	}
+}
+
+// few elements are inverted one after the other.
+const few = 8
+
+// invert inverts the elements of d, none of them zero, by a tree of products (Montgomery's trick, a level at a time).
+// tree needs room for twice as many elements, swap for half as many.
+func invert(d, tree, swap fp.Vector) {
+	n := len(d)
+	if n <= few {
+		invertFew(d)
+		return
+	}
+	low := n / 2
+	high := n - low
+	products, tree := tree[:high], tree[high:]
+	first, second := products[:low], d[high:]
+	first.Mul(d[:low], second)
+	if high > low {
+		products[low] = d[low]
+	}
+	invert(products, tree, swap)
+	if high > low {
+		d[low] = products[low]
+	}
+	seconds := swap[:low]
+	seconds.Mul(d[:low], first)
+	firsts := d[:low]
+	firsts.Mul(second, first)
+	copy(second, seconds)
+}
+
+func invertFew(d fp.Vector) {
+	var before [few]fp.Element
+	product := fp.One()
+	for i := range d {
+		before[i] = product
+		product.Mul(&product, &d[i])
+	}
+	product.Inverse(&product)
+	for i := len(d) - 1; i >= 0; i-- {
+		before[i].Mul(&before[i], &product)
+		product.Mul(&product, &d[i])
+		d[i] = before[i]
 	}
 }
