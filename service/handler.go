@@ -30,7 +30,7 @@ type handler struct {
 }
 
 // handOn is how long a job that this worker can't take stays away before it is offered again.
-const handOn = 5 * time.Second
+const handOn = 2 * time.Second
 
 // Prove implements queue.Handler.
 func (h *handler) Prove(ctx context.Context, d *queue.Delivery) (*queue.Outcome, error) {
@@ -87,6 +87,7 @@ func (h *handler) failure(ctx context.Context, ref circuit.Ref, err error) error
 	if !errors.As(err, &ofEngine) {
 		return err
 	}
+	failed := &queue.Failure{Code: queue.Code(ofEngine.Code), Msg: ofEngine.Err.Error(), Retry: ofEngine.Retry, Err: err}
 	switch ofEngine.Code {
 	case engine.CodeTooLarge:
 		var exceeds *pool.ExceedsError
@@ -97,8 +98,9 @@ func (h *handler) failure(ctx context.Context, ref circuit.Ref, err error) error
 		if h.elsewhere(ctx, ref) {
 			return &queue.Defer{After: handOn, Reason: ofEngine.Err.Error()}
 		}
+		failed.Retry = false // not here, not elsewhere: another attempt would end alike
 	}
-	return &queue.Failure{Code: queue.Code(ofEngine.Code), Msg: ofEngine.Err.Error(), Retry: ofEngine.Retry, Err: err}
+	return failed
 }
 
 // endState is the label under which an error is counted: one of few.

@@ -131,7 +131,7 @@ func TestFailures(t *testing.T) {
 			&queue.Failure{Code: "device_fault", Msg: "sticky", Retry: true}, "device_fault:1"},
 		{"forgeable", "c@" + digestA, engineError(engine.CodeForgeable, false, errors.New("gamma = delta")),
 			&queue.Failure{Code: "forgeable_circuit", Msg: "gamma = delta"}, "forgeable_circuit:1"},
-		{"unknown everywhere", "c@" + digestA, engineError(engine.CodeUnknownCircuit, false, circuit.ErrUnknownCircuit),
+		{"unknown everywhere", "c@" + digestA, engineError(engine.CodeUnknownCircuit, true, circuit.ErrUnknownCircuit),
 			&queue.Failure{Code: "unknown_circuit", Msg: "unknown circuit"}, "unknown_circuit:1"},
 		{"known elsewhere", "c@" + digestB, engineError(engine.CodeUnknownCircuit, false, circuit.ErrUnknownCircuit),
 			&queue.Defer{After: handOn, Reason: "unknown circuit"}, "deferred:1"},

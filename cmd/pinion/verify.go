@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 
@@ -32,8 +33,11 @@ func (v *verifyCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	if err := key.Verify(proof, public); err != nil {
+	switch err := key.Verify(proof, public); {
+	case errors.Is(err, groth16.ErrInvalidProof):
 		return err
+	case err != nil:
+		return &inputError{err} // not even a statement of this circuit
 	}
 	if key.Forgeable() {
 		a.warn("%s has gamma = delta: it comes from a key without phase-2 contribution, and anyone can forge proofs for it", v.Vkey)

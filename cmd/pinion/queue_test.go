@@ -1,0 +1,238 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/pinion-zk/pinion/circuit"
+	"github.com/pinion-zk/pinion/examples/circuits"
+	"github.com/pinion-zk/pinion/groth16"
+	"github.com/pinion-zk/pinion/queue"
+)
+
+// submitted runs pinion submit for merkle on BLS12-381, the slowest of the examples, by its inputs.
+func submitted(t *testing.T, url, id string) {
+	t.Helper()
+	if out := must(t, pinion(t, []string{"PINION_NATS=" + url}, "submit", "merkle-bls12381", "--input", inputs(t, "merkle"), "--id", id)); out != id+"\n" {
+		t.Fatalf("printed %q, expected the id", out)
+	}
+}
+
+// verified checks a result as a producer does.
+func verified(t *testing.T, r *queue.Result) {
+	t.Helper()
+	if r.State != queue.Done || len(r.Proofs) != 1 {
+		t.Fatalf("%s: %v", r.State, r.Err)
+	}
+	proof, public, err := decodeProof(r.Proofs[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	var key groth16.VerifyingKey
+	if err := readJSON(exampleFile("merkle", "bls12381", circuits.VerificationKey), &key); err != nil {
+		t.Fatal(err)
+	}
+	if err := key.Verify(proof, public); err != nil {
+		t.Error(err)
+	}
+}
+
+// A worker that is killed in the middle of a job: another one finishes it, and there is exactly one result.
+func TestKilledWorker(t *testing.T) {
+	b := provisioned(t)
+	for _, phase := range []string{queue.PhaseWitness, queue.PhaseDevice} {
+		t.Run(phase, func(t *testing.T) {
+			before := b.messages(t, queue.StreamResults)
+			id := kill(t, b, phase)
+			startWorker(t, workerEnv(b.url, "second-"+phase))
+			r := b.result(t, id)
+			verified(t, r)
+			if r.Worker != "second-"+phase || r.Attempt != 2 {
+				t.Errorf("attempt %d by %s", r.Attempt, r.Worker)
+			}
+			if n := b.messages(t, queue.StreamResults) - before; n != 1 {
+				t.Errorf("%d results", n)
+			}
+		})
+	}
+}
+
+// kill has a worker killed while its job is in the phase, and returns the job's id. A worker that was faster than its murderer leaves
+// a result, and another one has to die.
+func kill(t *testing.T, b *broker, phase string) (id string) {
+	t.Helper()
+	for try := range 5 {
+		id = fmt.Sprintf("killed-in-%s-%d", phase, try)
+		first, _ := startWorker(t, workerEnv(b.url, fmt.Sprintf("first-%s-%d", phase, try)))
+		entered := b.phase(t, id, phase)
+		submitted(t, b.url, id)
+		entered()
+		if code := first.signal(t, syscall.SIGKILL); code != -1 {
+			t.Fatalf("exit code %d", code)
+		}
+		if b.stored(t, id) == nil {
+			return id
+		}
+	}
+	t.Fatal("every worker had finished before it was killed")
+	return ""
+}
+
+// SIGTERM in the middle of a job: the worker finishes it, takes no other, and ends well; what is queued stays for the next worker.
+func TestDrain(t *testing.T) {
+	b := provisioned(t)
+	first, web := startWorker(t, workerEnv(b.url, "first", "PINION_JOBS=1"))
+	if code, body := get(t, web+"/readyz"); code != http.StatusOK {
+		t.Errorf("not ready: %d %s", code, body)
+	}
+	entered := b.phase(t, "job-0", queue.PhaseDevice)
+	for i := range 4 {
+		submitted(t, b.url, fmt.Sprintf("job-%d", i))
+	}
+	entered()
+	if code := first.signal(t, syscall.SIGTERM); code != exitOK {
+		t.Errorf("exit code %d", code)
+	}
+	r := b.stored(t, "job-0")
+	if r == nil {
+		t.Fatal("the job in hand was not finished")
+	}
+	verified(t, r)
+	startWorker(t, workerEnv(b.url, "second"))
+	for i := range 4 {
+		verified(t, b.result(t, fmt.Sprintf("job-%d", i)))
+	}
+	if n := b.messages(t, queue.StreamResults); n != 4 {
+		t.Errorf("%d results", n)
+	}
+}
+
+// get fetches a page.
+func get(t *testing.T, url string) (int, string) {
+	t.Helper()
+	answer, err := http.Get(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	body, err := io.ReadAll(answer.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return answer.StatusCode, string(body)
+}
+
+// deadlines matches the one part of a message that can't be known before.
+var deadlines = regexp.MustCompile(`deadline \d{4}-\S+`)
+
+// digest is the digest of a circuit in a catalogue.
+func digest(t *testing.T, dir, name string) string {
+	t.Helper()
+	c, err := circuit.OpenCatalogue(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	info, err := c.Info(circuit.Ref{Name: name})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return info.Digest.String()
+}
+
+// What a producer can do wrong, and what it is told.
+func TestSubmit(t *testing.T) {
+	b := provisioned(t)
+	own := filepath.Join(t.TempDir(), "catalogue")
+	if err := os.CopyFS(own, os.DirFS(catalogue)); err != nil {
+		t.Fatal(err)
+	}
+	loop := write(t, "loop.wasm", loopForEver(t, read(t, exampleFile("multiplier", "bn128", circuits.Wasm))))
+	env := []string{"PINION_NATS=" + b.url, "PINION_CIRCUITS=" + own}
+	must(t, pinion(t, env, "circuit", "add", "loop", "--zkey", exampleFile("multiplier", "bn128", circuits.Zkey), "--wasm", loop))
+	worker, web := startWorker(t, workerEnv(b.url, "w", "PINION_CIRCUITS="+own))
+
+	input := write(t, "input.json", []byte(`{"a": 3, "b": 5}`))
+	wrong := write(t, "wrong.json", []byte(`{"a": 3}`))
+	other := strings.Repeat("ab", 32)
+	tests := []struct {
+		name string
+		args []string
+		code int
+		want string
+	}{
+		{"unknown circuit", []string{"nosuch", "--input", input}, exitInput, `queue: unknown circuit: nosuch`},
+		{"unknown circuit by digest", []string{"nosuch@" + other, "--input", input, "--id", "a"}, exitRefused, `job a: failed: unknown_circuit: circuit nosuch: unknown circuit`},
+		{"wrong digest", []string{"multiplier-bn128@" + other, "--input", input, "--id", "b"}, exitRefused,
+			`job b: failed: wrong_digest: circuit multiplier-bn128: the circuit has another digest: found ` + digest(t, own, "multiplier-bn128") + `, expected ` + other},
+		{"forgeable circuit", []string{"loose", "--witness", exampleFile("multiplier", "bn128", circuits.Witness), "--id", "c"}, exitRefused, `job c: failed: forgeable_circuit: circuit loose: its key has no phase-2 contribution (gamma = delta), so that anybody can forge proofs; it isn't allowed by name`},
+		{"input missing", []string{"multiplier-bn128", "--input", wrong, "--id", "d"}, exitRefused, `job d: failed: invalid_inputs: witness 0: inputs: 1 of 2 input values are set`},
+		{"witness of another circuit", []string{"multiplier-bn128", "--witness", exampleFile("merkle", "bn128", circuits.Witness), "--id", "e"}, exitRefused, `job e: failed: invalid_witness: witness 0: witness: section 1 at byte 60: found 1995 values, expected 4`},
+		{"reply outside the allowed prefixes", []string{"multiplier-bn128", "--input", input, "--id", "f", "--reply", "$JS.API.STREAM.DELETE.PINION_JOBS"}, exitRefused, `job f: failed: invalid_reply: reply subject "$JS.API.STREAM.DELETE.PINION_JOBS": expected one that begins with _INBOX. or _INBOX_ or pinion.reply.`},
+		{"calculator that loops for ever", []string{"loop", "--input", input, "--id", "g", "--deadline", "3s"}, exitRefused, `job g: expired: deadline: deadline TIME passed`},
+		{"bad id", []string{"multiplier-bn128", "--input", input, "--id", "a.b"}, exitInput, `queue: malformed job: id: found "a.b", expected 1 to 64 of A-Z a-z 0-9 _ -`},
+		{"well done", []string{"multiplier-bn128", "--input", input, "--id", "h"}, exitOK, ``},
+		{"the same again", []string{"multiplier-bn128", "--input", input, "--id", "h"}, exitOK, ``},
+		{"another job under that id", []string{"multiplier-bls12381", "--input", input, "--id", "h"}, exitInput, `queue: job id is taken by another job: h`},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			o := pinion(t, env, append([]string{"submit", "--wait"}, test.args...)...)
+			want := ""
+			if test.want != "" {
+				want = "pinion: " + test.want + "\n"
+			}
+			if got := deadlines.ReplaceAllString(o.stderr, "deadline TIME"); o.code != test.code || got != want {
+				t.Errorf("exit code %d, want %d\n got: %swant: %s", o.code, test.code, got, want)
+			}
+		})
+	}
+	t.Run("proof", func(t *testing.T) {
+		dir := t.TempDir()
+		proof, public := filepath.Join(dir, "proof.json"), filepath.Join(dir, "public.json")
+		must(t, pinion(t, env, "submit", "merkle-bn128", "--witness", exampleFile("merkle", "bn128", circuits.Witness), "--wait", "--proof", proof, "--public", public))
+		must(t, verify(t, "merkle", "bn128", proof, public))
+	})
+	t.Run("metrics", func(t *testing.T) {
+		_, body := get(t, web+"/metrics")
+		for _, want := range []string{`pinion_jobs_total{state="done"} 2`, `pinion_jobs_total{state="wrong_digest"} 1`, `pinion_device_healthy{device="`, `pinion_phase_duration_seconds_bucket{circuit="merkle-bn128",phase="device"`, `pinion_memory_budget_bytes{`, `pinion_pool_idle_bytes{`, `pinion_build_info{`} {
+			if !strings.Contains(body, want) {
+				t.Errorf("no %s in:\n%s", want, body)
+			}
+		}
+	})
+	t.Run("circuit removed while it is served", func(t *testing.T) { // P6
+		must(t, pinion(t, env, "circuit", "remove", "merkle-bls12381"))
+		// Another worker may still have it: the job waits for one until its deadline.
+		o := pinion(t, env, "submit", "merkle-bls12381", "--input", inputs(t, "merkle"), "--wait", "--id", "i", "--deadline", "4s")
+		if o.code != exitRefused || !strings.HasPrefix(o.stderr, "pinion: job i: expired: deadline: ") {
+			t.Errorf("exit code %d: %s", o.code, o.stderr)
+		}
+		worker.line(t, `"job not proven","job":"i",.*circuit merkle-bls12381: unknown circuit`)
+	})
+}
+
+// A worker and a producer without a broker, and on one that nobody provisioned.
+func TestNoBroker(t *testing.T) {
+	input := write(t, "input.json", []byte(`{"a": 3, "b": 5}`))
+	commands := [][]string{{"serve"}, {"submit", "multiplier-bn128", "--input", input}}
+	for _, args := range commands {
+		o := pinion(t, []string{"PINION_NATS=nats://127.0.0.1:1", "PINION_HTTP=off", "PINION_LOG=error"}, args...)
+		if want := "pinion: broker nats://127.0.0.1:1: nats: no servers available for connection\n"; o.code != exitUnavailable || !strings.HasSuffix(o.stderr, want) {
+			t.Errorf("%s: exit code %d, %s", args[0], o.code, o.stderr)
+		}
+	}
+	url := startBroker(t)
+	for _, args := range commands {
+		o := pinion(t, []string{"PINION_NATS=" + url, "PINION_HTTP=off", "PINION_LOG=error"}, args...)
+		if want := "; run: pinion provision\n"; o.code != exitUnavailable || !strings.HasSuffix(o.stderr, want) {
+			t.Errorf("%s: exit code %d, %s", args[0], o.code, o.stderr)
+		}
+	}
+}
