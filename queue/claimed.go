@@ -87,7 +87,7 @@ func (t *task) beat(ctx context.Context, l *lease, timeout time.Duration) error 
 		return nil // not begun
 	}
 	st, err := t.w.update(ctx, t.id, func(st *Status) error {
-		if st.State != Running {
+		if st.State != Running || !t.owns(st) {
 			return errUnchanged
 		}
 		st.Phase, st.Percent, st.At = phase, percent, time.Now()

@@ -11,7 +11,8 @@ import (
 	"github.com/nats-io/nats.go"
 )
 
-// Delivery is a job in a worker's hand.
+// Delivery is a job in a worker's hand. One that no worker made (in a test of
+// a [Handler]) has no objects to open, and its progress goes nowhere.
 type Delivery struct {
 	Job      *Job
 	Priority Priority
@@ -29,7 +30,7 @@ type Delivery struct {
 // It is an error to open a witness that is given as inputs.
 func (d *Delivery) Open(ctx context.Context, i int) (io.ReadCloser, error) {
 	switch w := d.Job.Witnesses[i]; {
-	case w.Object != nil:
+	case w.Object != nil && d.task != nil:
 		r, err := d.task.w.witness.open(ctx, w.Object)
 		if err != nil {
 			return nil, err
@@ -38,7 +39,7 @@ func (d *Delivery) Open(ctx context.Context, i int) (io.ReadCloser, error) {
 	case w.Wtns != nil:
 		return io.NopCloser(bytes.NewReader(w.Wtns)), nil
 	}
-	return nil, fmt.Errorf("queue: proof %d of job %s has inputs, not a witness", i, d.Job.ID)
+	return nil, fmt.Errorf("queue: proof %d of job %s has no witness to open", i, d.Job.ID)
 }
 
 // timedReader adds what reading takes to the job's fetch time.
@@ -59,7 +60,11 @@ func (r *timedReader) Read(p []byte) (int, error) {
 // Progress reports that a phase begins or how far it is; it doesn't block.
 // From the first report of [PhaseDevice] on the job counts as having reached
 // the device: a worker that shuts down no longer hands it on.
-func (d *Delivery) Progress(phase string, percent int) { d.task.report(phase, percent) }
+func (d *Delivery) Progress(phase string, percent int) {
+	if d.task != nil {
+		d.task.report(phase, percent)
+	}
+}
 
 func (t *task) report(phase string, percent int) {
 	percent = min(max(percent, 0), 100)

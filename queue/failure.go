@@ -31,7 +31,7 @@ type Failure struct {
 	Code Code
 	Msg  string // for people; never holds a witness value
 	// Retry asks for another attempt, as long as there are some left. In a
-	// result: the same job, submitted again, may succeed.
+	// result: the same job, under a new id, may succeed.
 	Retry bool
 	// Err is the cause; it stays in the process.
 	Err error

@@ -77,27 +77,43 @@ func (s *store) status(ctx context.Context, id string) (*Status, uint64, error) 
 	return st, entry.Revision(), err
 }
 
-// register makes the record of a job that is (to be) queued under subject, or
-// reads the one there is. created says which. ErrIDConflict if the record is
-// another job's.
-func (s *store) register(ctx context.Context, id, subject string, digest [32]byte) (st *Status, created bool, err error) {
-	st = &Status{
+// register makes the record of a job that is to be queued under subject.
+// ErrIDConflict if there is one and it is another job's.
+func (s *store) register(ctx context.Context, id, subject string, digest [32]byte) (*Status, error) {
+	st := &Status{
 		Progress: Progress{ID: id, State: Queued, At: time.Now()},
 		Job:      digest, Subject: subject,
 	}
-	_, err = s.state.Create(ctx, jobKey(id), encodeStatus(st))
+	_, err := s.state.Create(ctx, jobKey(id), encodeStatus(st))
 	if err == nil {
-		return st, true, nil
+		return st, nil
 	} else if !isWrongSequence(err) {
-		return nil, false, fmt.Errorf("queue: create record of %s: %w", id, err)
+		return nil, fmt.Errorf("queue: create record of %s: %w", id, err)
 	}
 	if st, _, err = s.status(ctx, id); err != nil {
-		return nil, false, err
+		return nil, err
 	}
+	return st, st.conflict(subject, digest)
+}
+
+// registered reads the record of a job that is queued, or makes it: not all
+// producers do, and it may have gone while the job waited.
+func (s *store) registered(ctx context.Context, id, subject string, digest [32]byte) (*Status, error) {
+	st, _, err := s.status(ctx, id)
+	if errors.Is(err, ErrUnknownJob) {
+		return s.register(ctx, id, subject, digest)
+	} else if err != nil {
+		return nil, err
+	}
+	return st, st.conflict(subject, digest)
+}
+
+// conflict is ErrIDConflict if the record is another job's.
+func (st *Status) conflict(subject string, digest [32]byte) error {
 	if st.Job != digest || st.Subject != subject {
-		return nil, false, fmt.Errorf("%w: %s", ErrIDConflict, id)
+		return fmt.Errorf("%w: %s", ErrIDConflict, st.ID)
 	}
-	return st, false, nil
+	return nil
 }
 
 // update changes a job's record by compare and set. An error of change ends

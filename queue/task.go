@@ -94,7 +94,7 @@ func (t *task) receive() (err error) {
 // already, or must; take the lease; do the work; conclude.
 func (t *task) process(ctx context.Context) error {
 	invalid := t.read()
-	st, _, err := t.w.register(ctx, t.id, t.msg.Subject(), t.digest)
+	st, err := t.w.registered(ctx, t.id, t.msg.Subject(), t.digest)
 	switch {
 	case errors.Is(err, ErrIDConflict):
 		return t.conflict(ctx)
@@ -335,6 +335,12 @@ func (t *task) judge(ctx, jobCtx context.Context, st *Status, outcome *Outcome, 
 	return t.conclude(ctx, t.failed(failure), st)
 }
 
+// owns reports that the record's latest attempt is this one. The record knows
+// of a lost lease before the next heartbeat does.
+func (t *task) owns(st *Status) bool {
+	return t.attempt == 0 || st.Attempts == t.attempt && st.Worker == t.w.cfg.Name
+}
+
 // giveBack takes back the attempt that begin counted.
 func giveBack(st *Status) {
 	st.Attempts--
@@ -366,6 +372,9 @@ func (t *task) deferOn(ctx context.Context, st *Status, d *Defer) error {
 // lease, and the nak only if the lease was ours to the end.
 func (t *task) again(ctx context.Context, delay time.Duration, change func(*Status), why string) error {
 	_, err := t.w.update(ctx, t.id, func(st *Status) error {
+		if !t.owns(st) {
+			return ErrLeaseLost
+		}
 		st.State, st.Phase, st.Percent = Queued, "", 0
 		st.end(why)
 		if change != nil {
@@ -373,7 +382,10 @@ func (t *task) again(ctx context.Context, delay time.Duration, change func(*Stat
 		}
 		return nil
 	})
-	if err != nil {
+	switch {
+	case errors.Is(err, ErrLeaseLost):
+		return err
+	case err != nil:
 		t.log.Warn("record not updated", "error", err)
 	}
 	if err := t.claimed.release(ctx); err != nil {

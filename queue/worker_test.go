@@ -53,7 +53,7 @@ func TestJobFromSubmissionToResult(t *testing.T) {
 		if !bytes.Equal(d.Job.Witnesses[2].Inputs, inputs) {
 			t.Errorf("inputs %q", d.Job.Witnesses[2].Inputs)
 		}
-		if _, err := d.Open(ctx, 2); err == nil || err.Error() != "queue: proof 2 of job end-to-end has inputs, not a witness" {
+		if _, err := d.Open(ctx, 2); err == nil || err.Error() != "queue: proof 2 of job end-to-end has no witness to open" {
 			t.Errorf("opening inputs: %v", err)
 		}
 		if d.Attempt != 1 || d.Priority != High || d.Job.Meta["customer"] != "42" {
