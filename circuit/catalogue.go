@@ -24,6 +24,9 @@ const (
 // Folders whose name begins with a dot are the catalogue's own: circuits that are being added or removed (of processes that died, the
 // next Add or Remove clears them away), and compiled calculators.
 type Catalogue struct {
+	// CalculatorMemory bounds the linear memory of one witness calculation, in bytes; 0 means 1 GiB. It is set before the catalogue is used.
+	CalculatorMemory int64
+
 	dir string
 }
 
@@ -48,7 +51,7 @@ func (c *Catalogue) path(name string, file ...string) string {
 
 // calculatorOptions keep compiled code beside the circuits.
 func (c *Catalogue) calculatorOptions() CalculatorOptions {
-	return CalculatorOptions{CacheDir: c.path(".compiled")}
+	return CalculatorOptions{CacheDir: c.path(".compiled"), MemoryLimit: c.CalculatorMemory}
 }
 
 // List returns the circuits in order of their names. Broken entries are left out and told of by the error, which does not

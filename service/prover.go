@@ -64,7 +64,12 @@ func (c *Config) NewProver(log *slog.Logger, tracer trace.Tracer) (*Prover, erro
 
 // OpenCatalogue opens the catalogue of circuits at c.Circuits.
 func (c *Config) OpenCatalogue() (*circuit.Catalogue, error) {
-	return circuit.OpenCatalogue(c.Circuits)
+	catalogue, err := circuit.OpenCatalogue(c.Circuits)
+	if err != nil {
+		return nil, fmt.Errorf("%sCIRCUITS: %w", Prefix, err)
+	}
+	catalogue.CalculatorMemory = int64(c.Calculator)
+	return catalogue, nil
 }
 
 // openDevice opens the device that the configuration names. What auto chose is said, since a slower device than the one that was

@@ -14,6 +14,7 @@ import (
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
+	"github.com/nats-io/nats.go/micro"
 
 	"github.com/pinion-zk/pinion/circuit"
 	"github.com/pinion-zk/pinion/queue"
@@ -37,6 +38,7 @@ type Service struct {
 	client    *queue.Client
 	prover    *Prover
 	worker    *queue.Worker
+	answers   micro.Service          // on pinion.status
 	stage     atomic.Pointer[string] // why the service isn't ready, while it starts or stops
 }
 
@@ -74,7 +76,11 @@ func (s *Service) start(ctx context.Context) (err error) {
 	if err := s.offerCircuits(ctx); err != nil {
 		return err
 	}
-	return s.bind(ctx, spans, counts)
+	if err := s.bind(ctx, spans, counts); err != nil {
+		return err
+	}
+	s.answers, err = announce(s.nc, s.config.Worker, s.status)
+	return err
 }
 
 // connect reaches the broker. An embedded one is provisioned here; an external one by its operator, and only compared.
@@ -233,6 +239,11 @@ func (s *Service) stop() error {
 	if s.telemetry != nil {
 		if err := s.telemetry.Shutdown(ctx); err != nil {
 			s.log.Warn("telemetry not sent", "error", err)
+		}
+	}
+	if s.answers != nil {
+		if err := s.answers.Stop(); err != nil {
+			s.log.Warn("status service not taken down", "error", err) // the broker is gone, and notices by itself
 		}
 	}
 	if s.nc != nil {

@@ -3,6 +3,7 @@ package service
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"log/slog"
@@ -130,6 +131,14 @@ func TestReadiness(t *testing.T) {
 	}
 	if _, body := get(t, "http://"+s.HTTP()+"/metrics"); !strings.Contains(body, `pinion_circuits_loaded{device=`) {
 		t.Errorf("%s", body)
+	}
+	answer, err := s.nc.RequestWithContext(t.Context(), "pinion.status", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var now status
+	if err := json.Unmarshal(answer.Data, &now); err != nil || now.Worker != "test" || now.Ready || now.Loaded != 1 || now.Reason != "service: loading circuit multiplier" {
+		t.Errorf("%v: %s", err, answer.Data)
 	}
 	ctx, stop := context.WithCancel(t.Context())
 	stop()
