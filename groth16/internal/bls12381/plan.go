@@ -17,6 +17,12 @@ type lists struct{ terms, starts []uint32 }
 func (l lists) len() int            { return len(l.starts) - 1 }
 func (l lists) list(i int) []uint32 { return l.terms[l.starts[i]:l.starts[i+1]] }
 
+// blockFor is the size of blocks for sums of n points, limited: halves of it are in whole lanes.
+func blockFor(n, limit int) int { return min(max(n+2*lanes-1, 2*lanes)/(2*lanes)*(2*lanes), limit) }
+
+// ahead is how many terms' points are fetched from memory at a time.
+const ahead = 256
+
 // run is a part of a block of points: those to be added up into one entry of the output, which is its target.
 type run struct{ target, length int32 }
 

@@ -26,8 +26,9 @@ type worker struct {
 func newScratch(key *backend.ProvingKey) *scratch {
 	n := runtime.GOMAXPROCS(0)
 	s := &scratch{c: make(fr.Vector, key.Domain), workers: make(chan *worker, n)}
+	points := max(key.Vars, key.Domain)
 	for range n {
-		s.workers <- &worker{adderG1: newAdderG1(blockG1), adderG2: newAdderG2(blockG2)}
+		s.workers <- &worker{adderG1: newAdderG1(points), adderG2: newAdderG2(points)}
 	}
 	return s
 }
@@ -65,7 +66,8 @@ func (s *scratch) clear() {
 // ScratchBytes implements backend.Prover: an upper bound, whatever the witness.
 func (p *prover) ScratchBytes() int64 {
 	n, vars := p.key.Domain, p.key.Vars
-	worker := adderBytesG1(blockG1) + adderBytesG2(blockG2) + maxBuckets(max(n, vars))*(g1Size+g2Size)
+	points := max(n, vars)
+	worker := adderBytesG1(points) + adderBytesG2(points) + maxBuckets(points)*(g1Size+g2Size)
 	return int64(3*n*fr.Bytes) + int64(planBytes(n)) + int64(planBytes(vars)) + int64(runtime.GOMAXPROCS(0)*worker)
 }
 

@@ -2,12 +2,13 @@ package bn254
 
 import (
 	"context"
+	"runtime"
 	"unsafe"
 )
 
 // blockG1 is how many points an adderG1 adds up at a time: enough to share an inversion among many additions,
 // few enough to stay in the second level cache.
-const blockG1 = 2048
+const blockG1 = 4096
 
 // adderG1 sums lists of points by additions in affine coordinates: three multiplications and a square each, and three more for
 // its share of an inversion (Montgomery's trick). Lists are halved round by round, adding neighbours, so that all additions
@@ -28,9 +29,9 @@ type adderG1 struct {
 	lines []affineG1 // for weigh
 }
 
-// newAdderG1 makes an adder of blocks of so many points, usually blockG1.
-func newAdderG1(block int) *adderG1 {
-	block = max(block, 16)
+// newAdderG1 makes an adder for sums of up to n points.
+func newAdderG1(n int) *adderG1 {
+	block := blockFor(n, blockG1)
 	half := block / 2
 	return &adderG1{
 		block: block,
@@ -50,18 +51,23 @@ func (a *adderG1) clear() {
 	clear(a.lines)
 }
 
-// adderBytesG1 is the memory of an adder.
-func adderBytesG1(block int) int {
+// adderBytesG1 is the memory of newAdderG1(n).
+func adderBytesG1(n int) int {
 	const vectors = 13 // of half a block
-	return max(block, 16)/2*(vectors*int(unsafe.Sizeof(fieldG1{}))+3*8) + maxLines*int(unsafe.Sizeof(affineG1{}))
+	return blockFor(n, blockG1)/2*(vectors*int(unsafe.Sizeof(fieldG1{}))+3*8) + maxLines*int(unsafe.Sizeof(affineG1{}))
 }
 
 // sum sets out[i] to the sum of the points in list i of terms. Point k of a term is points[k-first]; those before first are left out.
 func (a *adderG1) sum(ctx context.Context, out, points []affineG1, first int, terms lists) error {
 	clear(out)
+	fetched := 0
 	for i := range out {
 		rest := terms.list(i)
 		for len(rest) > 0 {
+			if at := int(terms.starts[i+1]) - len(rest); at >= fetched {
+				fetched = min(at+ahead, len(terms.terms))
+				fetchG1(points, first, terms.terms[at:fetched])
+			}
 			rest = rest[a.load(out, i, points, first, rest):]
 			if a.used < a.block {
 				continue
@@ -74,6 +80,17 @@ func (a *adderG1) sum(ctx context.Context, out, points []affineG1, first int, te
 	}
 	a.flush(out)
 	return nil
+}
+
+// fetchG1 reads a word of each point, so that all are on their way from memory before the first is needed.
+func fetchG1(points []affineG1, first int, terms []uint32) {
+	var sum uint64
+	for _, term := range terms {
+		if index := int(term>>1) - first; index >= 0 {
+			sum += *(*uint64)(unsafe.Pointer(&points[index]))
+		}
+	}
+	runtime.KeepAlive(sum)
 }
 
 // load takes terms of list i into the block until it is full, and returns how many. A list's sum so far comes first.
@@ -171,12 +188,15 @@ func (a *adderG1) add(n int) {
 	if n == 0 {
 		return
 	}
-	x1, y1, x2, y2 := a.x1.slice(0, n), a.y1.slice(0, n), a.x2.slice(0, n), a.y2.slice(0, n)
-	slope, run := a.slope.slice(0, n), a.run.slice(0, n)
+	padded := a.pad(n)
+	x1, y1, x2, y2 := a.x1.slice(0, padded), a.y1.slice(0, padded), a.x2.slice(0, padded), a.y2.slice(0, padded)
+	slope, run := a.slope.slice(0, padded), a.run.slice(0, padded)
 	run.sub(x2, x1)
 	slope.sub(y2, y1)
-	a.exceptions(n)
-	slope.divide(run, a.tree, a.swap)
+	if !slope.divide(run, a.tree, a.swap) {
+		a.exceptions(n)
+		slope.divide(run, a.tree, a.swap)
+	}
 	x3, y3 := run, slope
 	x3.square(slope)
 	x3.sub(x3, x1)
@@ -193,11 +213,22 @@ func (a *adderG1) add(n int) {
 		a.x.set(int(a.targets[i]), &zero)
 		a.y.set(int(a.targets[i]), &zero)
 	}
+	a.vanish = a.vanish[:0]
+}
+
+// pad rounds n up to whole lanes, filling up with additions of any two points that differ.
+func (a *adderG1) pad(n int) int {
+	var zero, one fieldG1
+	one.SetOne()
+	for ; n%lanes != 0; n++ {
+		a.x1.set(n, &zero)
+		a.x2.set(n, &one)
+	}
+	return n
 }
 
 // exceptions finds the pairs with equal x: doublings, whose slope is 3x²/2y, and points that cancel.
 func (a *adderG1) exceptions(n int) {
-	a.vanish = a.vanish[:0]
 	for i := range n {
 		if !a.run.isZero(i) {
 			continue

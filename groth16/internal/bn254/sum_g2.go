@@ -4,12 +4,13 @@ package bn254
 
 import (
 	"context"
+	"runtime"
 	"unsafe"
 )
 
 // blockG2 is how many points an adderG2 adds up at a time: enough to share an inversion among many additions,
 // few enough to stay in the second level cache.
-const blockG2 = 2048
+const blockG2 = 4096
 
 // adderG2 sums lists of points by additions in affine coordinates: three multiplications and a square each, and three more for
 // its share of an inversion (Montgomery's trick). Lists are halved round by round, adding neighbours, so that all additions
@@ -30,9 +31,9 @@ type adderG2 struct {
 	lines []affineG2 // for weigh
 }
 
-// newAdderG2 makes an adder of blocks of so many points, usually blockG2.
-func newAdderG2(block int) *adderG2 {
-	block = max(block, 16)
+// newAdderG2 makes an adder for sums of up to n points.
+func newAdderG2(n int) *adderG2 {
+	block := blockFor(n, blockG2)
 	half := block / 2
 	return &adderG2{
 		block: block,
@@ -52,18 +53,23 @@ func (a *adderG2) clear() {
 	clear(a.lines)
 }
 
-// adderBytesG2 is the memory of an adder.
-func adderBytesG2(block int) int {
+// adderBytesG2 is the memory of newAdderG2(n).
+func adderBytesG2(n int) int {
 	const vectors = 13 // of half a block
-	return max(block, 16)/2*(vectors*int(unsafe.Sizeof(fieldG2{}))+3*8) + maxLines*int(unsafe.Sizeof(affineG2{}))
+	return blockFor(n, blockG2)/2*(vectors*int(unsafe.Sizeof(fieldG2{}))+3*8) + maxLines*int(unsafe.Sizeof(affineG2{}))
 }
 
 // sum sets out[i] to the sum of the points in list i of terms. Point k of a term is points[k-first]; those before first are left out.
 func (a *adderG2) sum(ctx context.Context, out, points []affineG2, first int, terms lists) error {
 	clear(out)
+	fetched := 0
 	for i := range out {
 		rest := terms.list(i)
 		for len(rest) > 0 {
+			if at := int(terms.starts[i+1]) - len(rest); at >= fetched {
+				fetched = min(at+ahead, len(terms.terms))
+				fetchG2(points, first, terms.terms[at:fetched])
+			}
 			rest = rest[a.load(out, i, points, first, rest):]
 			if a.used < a.block {
 				continue
@@ -76,6 +82,17 @@ func (a *adderG2) sum(ctx context.Context, out, points []affineG2, first int, te
 	}
 	a.flush(out)
 	return nil
+}
+
+// fetchG2 reads a word of each point, so that all are on their way from memory before the first is needed.
+func fetchG2(points []affineG2, first int, terms []uint32) {
+	var sum uint64
+	for _, term := range terms {
+		if index := int(term>>1) - first; index >= 0 {
+			sum += *(*uint64)(unsafe.Pointer(&points[index]))
+		}
+	}
+	runtime.KeepAlive(sum)
 }
 
 // load takes terms of list i into the block until it is full, and returns how many. A list's sum so far comes first.
@@ -173,12 +190,15 @@ func (a *adderG2) add(n int) {
 	if n == 0 {
 		return
 	}
-	x1, y1, x2, y2 := a.x1.slice(0, n), a.y1.slice(0, n), a.x2.slice(0, n), a.y2.slice(0, n)
-	slope, run := a.slope.slice(0, n), a.run.slice(0, n)
+	padded := a.pad(n)
+	x1, y1, x2, y2 := a.x1.slice(0, padded), a.y1.slice(0, padded), a.x2.slice(0, padded), a.y2.slice(0, padded)
+	slope, run := a.slope.slice(0, padded), a.run.slice(0, padded)
 	run.sub(x2, x1)
 	slope.sub(y2, y1)
-	a.exceptions(n)
-	slope.divide(run, a.tree, a.swap)
+	if !slope.divide(run, a.tree, a.swap) {
+		a.exceptions(n)
+		slope.divide(run, a.tree, a.swap)
+	}
 	x3, y3 := run, slope
 	x3.square(slope)
 	x3.sub(x3, x1)
@@ -195,11 +215,22 @@ func (a *adderG2) add(n int) {
 		a.x.set(int(a.targets[i]), &zero)
 		a.y.set(int(a.targets[i]), &zero)
 	}
+	a.vanish = a.vanish[:0]
+}
+
+// pad rounds n up to whole lanes, filling up with additions of any two points that differ.
+func (a *adderG2) pad(n int) int {
+	var zero, one fieldG2
+	one.SetOne()
+	for ; n%lanes != 0; n++ {
+		a.x1.set(n, &zero)
+		a.x2.set(n, &one)
+	}
+	return n
 }
 
 // exceptions finds the pairs with equal x: doublings, whose slope is 3x²/2y, and points that cancel.
 func (a *adderG2) exceptions(n int) {
-	a.vanish = a.vanish[:0]
 	for i := range n {
 		if !a.run.isZero(i) {
 			continue

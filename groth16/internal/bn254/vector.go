@@ -31,10 +31,14 @@ func (z vectorG1) sub(x, y vectorG1)             { z.v.Sub(x.v, y.v) }
 func (z vectorG1) mul(x, y vectorG1)             { z.v.Mul(x.v, y.v) }
 func (z vectorG1) square(x vectorG1)             { z.v.Mul(x.v, x.v) }
 
-// divide divides z by d, which has no zeros and is overwritten. tree needs room for twice as many elements, swap for as many.
-func (z vectorG1) divide(d, tree, swap vectorG1) {
-	invert(d.v, tree.v, swap.v)
+// divide divides z by d, which is overwritten, and returns true; or false, and changes nothing, if there is a zero in d.
+// The length is in whole lanes; tree needs room for twice as many elements, swap for as many.
+func (z vectorG1) divide(d, tree, swap vectorG1) bool {
+	if !invert(d.v, tree.v, swap.v) {
+		return false
+	}
 	z.mul(z, d)
+	return true
 }
 
 // vectorG2 are coordinates of points of G2, in Fq[u]/(u²+1): real parts and imaginary parts apart.
@@ -95,15 +99,18 @@ func (z vectorG2) square(x vectorG2) {
 
 // divide divides z by d as vectorG1.divide does: by way of the norm, whose inverse is one in Fq,
 // (a+bu)/(c+du) = (a+bu)(c-du) / (c²+d²).
-func (z vectorG2) divide(d, tree, swap vectorG2) {
+func (z vectorG2) divide(d, tree, swap vectorG2) bool {
 	norms, squares := tree.im[:len(d.re)], swap.im[:len(d.re)]
 	norms.Mul(d.re, d.re)
 	squares.Mul(d.im, d.im)
 	norms.Add(norms, squares)
-	invert(norms, tree.re, swap.re)
+	if !invert(norms, tree.re, swap.re) {
+		return false
+	}
 	z.mulConjugate(z, d)
 	z.re.Mul(z.re, norms)
 	z.im.Mul(z.im, norms)
+	return true
 }
 
 // mulConjugate is (a+bu)(c-du) = ac+bd + ((a+b)(c-d)-ac+bd)u.
@@ -126,42 +133,43 @@ func (z vectorG2) mulConjugate(x, y vectorG2) {
 	}
 }
 
-// few elements are inverted one after the other.
-const few = 8
+// lanes is how many products gnark-crypto computes at a time; what is over is computed one by one.
+const lanes = 8
 
-// invert inverts the elements of d, none of them zero, by a tree of products (Montgomery's trick, a level at a time).
-// tree needs room for twice as many elements, swap for half as many.
-func invert(d, tree, swap fp.Vector) {
-	n := len(d)
-	if n <= few {
-		invertFew(d)
-		return
+// invert inverts the elements of d by a tree of products (Montgomery's trick, a level at a time), or returns false, d unchanged,
+// if there is a zero. The length is in whole lanes; tree needs room for twice as many elements, swap for half as many.
+func invert(d, tree, swap fp.Vector) bool {
+	low := len(d) / 2 / lanes * lanes
+	if low == 0 {
+		return invertFew(d)
 	}
-	low := n / 2
-	high := n - low
+	high := len(d) - low
 	products, tree := tree[:high], tree[high:]
-	first, second := products[:low], d[high:]
-	first.Mul(d[:low], second)
-	if high > low {
-		products[low] = d[low]
+	first, second := d[:low], d[high:]
+	inverses := products[:low]
+	inverses.Mul(first, second)
+	copy(products[low:], d[low:high])
+	if !invert(products, tree, swap) {
+		return false
 	}
-	invert(products, tree, swap)
-	if high > low {
-		d[low] = products[low]
-	}
+	copy(d[low:high], products[low:])
 	seconds := swap[:low]
-	seconds.Mul(d[:low], first)
-	firsts := d[:low]
-	firsts.Mul(second, first)
+	seconds.Mul(first, inverses)
+	first.Mul(second, inverses)
 	copy(second, seconds)
+	return true
 }
 
-func invertFew(d fp.Vector) {
-	var before [few]fp.Element
+// invertFew inverts fewer elements than two lanes, one after the other.
+func invertFew(d fp.Vector) bool {
+	var before [2 * lanes]fp.Element
 	product := fp.One()
 	for i := range d {
 		before[i] = product
 		product.Mul(&product, &d[i])
+	}
+	if product.IsZero() {
+		return false
 	}
 	product.Inverse(&product)
 	for i := len(d) - 1; i >= 0; i-- {
@@ -169,4 +177,5 @@ func invertFew(d fp.Vector) {
 		product.Mul(&product, &d[i])
 		d[i] = before[i]
 	}
+	return true
 }

@@ -62,7 +62,7 @@ func (v *verifier) Verify(proof, public []byte) (bool, error) {
 func sumOnce(points []affineG1, scalars []fr.Element) (sum affineG1, err error) {
 	var p plan
 	p.make(scalars)
-	adder := newAdderG1(min(blockG1, len(scalars)))
+	adder := newAdderG1(len(scalars))
 	windows := make([]jacobianG1, len(p.windows))
 	buckets := make([]affineG1, p.grid.buckets)
 	for w := range windows {
