@@ -94,9 +94,11 @@ func (r *objectReader) advance() error {
 	case err != nil:
 		return r.stalled(err)
 	}
+	if sequence := msg.Header.Values("Nats-Sequence"); len(sequence) > 0 {
+		// A chunk, whatever headers it was stored with: the broker's come last.
+		return r.take(sequence[len(sequence)-1], msg.Data)
+	}
 	switch status := msg.Header.Get("Status"); status {
-	case "":
-		return r.take(msg)
 	case "204": // end of the window
 		r.asked = false
 		if msg.Header.Get("Nats-Num-Pending") == "0" {
@@ -133,18 +135,18 @@ func (r *objectReader) stalled(cause error) error {
 	return r.subscribe()
 }
 
-func (r *objectReader) take(msg *nats.Msg) error {
-	seq, err := strconv.ParseUint(msg.Header.Get("Nats-Sequence"), 10, 64)
+func (r *objectReader) take(sequence string, data []byte) error {
+	seq, err := strconv.ParseUint(sequence, 10, 63)
 	if err != nil || seq < r.next {
-		return fmt.Errorf("queue: read object %s: chunk with sequence %.40q, expected at least %d", r.ref.Name, msg.Header.Get("Nats-Sequence"), r.next)
+		return fmt.Errorf("queue: read object %s: chunk with sequence %.40q, expected at least %d", r.ref.Name, sequence, r.next)
 	}
 	r.next, r.stalls = seq+1, 0
-	r.read += int64(len(msg.Data))
+	r.read += int64(len(data))
 	if r.read > r.ref.Len {
 		return &Failure{Code: CodeWitnessDigest, Msg: fmt.Sprintf("object %s: found more than the %d bytes expected", r.ref.Name, r.ref.Len)}
 	}
-	r.sum.Write(msg.Data)
-	r.rest = msg.Data
+	r.sum.Write(data)
+	r.rest = data
 	return nil
 }
 

@@ -49,8 +49,8 @@ type arrival struct {
 
 const (
 	// settleTime is how long a job waits for one of a higher lane whose pull
-	// was opened together with its own.
-	settleTime = 2 * time.Millisecond
+	// was opened shortly before: an older pull would have brought it.
+	settleTime = 20 * time.Millisecond
 	// parkTime is how long a job waits for room.
 	parkTime = 20 * time.Millisecond
 	// pullPause follows a pull that failed.
@@ -215,11 +215,11 @@ func (in *intake) dispatch(ctx context.Context) {
 
 // settled reports that no job of a higher lane can be expected beside a.
 func (in *intake) settled(a arrival) bool {
-	if time.Since(a.at) >= settleTime {
+	if time.Since(a.at) >= in.w.settle {
 		return true
 	}
 	for _, l := range in.lanes[:a.lane] {
-		if l.open && a.at.Sub(l.opened) < settleTime {
+		if l.open && a.at.Sub(l.opened) < in.w.settle {
 			return false
 		}
 	}
@@ -233,7 +233,7 @@ func (in *intake) wake() <-chan time.Time {
 	}
 	wait := parkTime
 	if in.ticket != nil {
-		wait = settleTime
+		wait = in.w.settle
 	}
 	return time.After(time.Until(in.parked[0].at.Add(wait)))
 }

@@ -10,6 +10,7 @@ import (
 	"io"
 	"testing"
 
+	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 )
 
@@ -103,6 +104,21 @@ func TestQ11DamagedObjects(t *testing.T) {
 			}
 		}, CodeWitnessMissing, false, "object %[1]s: deleted"},
 		{"never there", func(o *Object) { o.Name = "x" + o.Name }, CodeWitnessMissing, true, "object %[1]s: not in bucket pinion_witness"},
+		{"chunk that looks like an answer of the broker", func(o *Object) {
+			for range 3 {
+				dropChunk(t, c, o, 0)
+			}
+			info, err := c.witness.meta.GetInfo(ctx(t), o.Name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			msg := &nats.Msg{Subject: c.witness.chunkSubject(info.NUID), Data: []byte("x"), Header: nats.Header{
+				"Status": {"204"}, "Nats-Num-Pending": {"7"}, "Nats-Sequence": {"1"},
+			}}
+			if _, err := c.js.PublishMsg(ctx(t), msg); err != nil {
+				t.Fatal(err)
+			}
+		}, CodeWitnessMissing, true, "object %[1]s: found 1 of 1572864 bytes"},
 		{"shorter than it says", func(o *Object) { o.Len++ }, CodeWitnessDigest, false, "object %[1]s: found 1572864 bytes, expected 1572865"},
 	} {
 		o := storeObject(t, c, "damaged", data)

@@ -77,7 +77,6 @@ func (o Options) streams() []jetstream.StreamConfig {
 		MaxBytes:             o.MaxBytes,
 		MaxMsgSize:           MaxJobBytes,
 		Duplicates:           2 * time.Minute,
-		AllowDirect:          true,
 	}, {
 		// The first result wins: a second is refused, and not republished.
 		Name:                 StreamResults,
@@ -96,7 +95,6 @@ func (o Options) streams() []jetstream.StreamConfig {
 		MaxMsgsPerSubject: 8,
 		MaxAge:            o.DeadAge,
 		Duplicates:        2 * time.Minute,
-		AllowDirect:       true,
 	}, {
 		// Leases expire by themselves: a TTL on each of their messages.
 		Name:              "KV_" + BucketState,

@@ -68,6 +68,7 @@ type Worker struct {
 	lanes    []jetstream.Consumer // in the order of Priorities
 	ackWait  time.Duration
 	pullWait time.Duration
+	settle   time.Duration
 	counts   counts
 
 	mu       sync.Mutex
@@ -91,7 +92,7 @@ func NewWorker(ctx context.Context, nc *nats.Conn, cfg WorkerConfig) (*Worker, e
 	if err != nil {
 		return nil, err
 	}
-	w := &Worker{store: s, cfg: cfg, pullWait: 2 * time.Second, running: make(map[string]*task)}
+	w := &Worker{store: s, cfg: cfg, pullWait: 2 * time.Second, settle: settleTime, running: make(map[string]*task)}
 	for _, p := range Priorities() {
 		c, err := s.js.Consumer(ctx, StreamJobs, p.Consumer())
 		if err != nil {

@@ -796,29 +796,32 @@ func TestHighPriorityFirst(t *testing.T) {
 	b := startBroker(t)
 	c := b.client()
 	for _, p := range []Priority{Low, Normal, High} {
-		for i := range 3 {
-			r := request(fmt.Sprint(p, "-", i))
-			r.Priority = p
-			b.submit(c, r)
-		}
+		r := request(string(p))
+		r.Priority = p
+		b.submit(c, r)
 	}
-	var mu sync.Mutex
-	var first Priority
-	b.startWorker(func(ctx context.Context, d *Delivery) (*Outcome, error) {
-		mu.Lock()
-		if first == "" {
-			first = d.Priority
-		}
-		mu.Unlock()
+	w, err := NewWorker(ctx(t), b.connect(), WorkerConfig{Handler: handlerFunc(proves), Log: quiet, Jobs: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.pullWait, w.settle = 200*time.Millisecond, 10*time.Second // however slow the machine is
+	var order []Priority
+	w.cfg.Handler = handlerFunc(func(ctx context.Context, d *Delivery) (*Outcome, error) {
+		order = append(order, d.Priority) // one job at a time
 		return proves(ctx, d)
-	}, func(cfg *WorkerConfig) { cfg.Jobs = 1 })
+	})
+	running, stop := context.WithCancel(ctx(t))
+	done := make(chan error)
+	go func() { done <- w.Run(running) }()
 	for _, p := range Priorities() {
-		for i := range 3 {
-			b.await(c, fmt.Sprint(p, "-", i), Done)
-		}
+		b.await(c, string(p), Done)
 	}
-	if first != High {
-		t.Errorf("first came %s", first)
+	stop()
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+	if !slices.Equal(order, Priorities()) {
+		t.Errorf("proven in the order %s", order)
 	}
 }
 
