@@ -7,6 +7,7 @@ SHELL := /bin/bash
 # The broker has the version that is embedded.
 nats_version = $(shell go list -m -f '{{.Version}}' github.com/nats-io/nats-server/v2)
 golangci_version := v2.15.0
+otelcol_version := v0.165.0
 
 # Time for each fuzz test, and rounds of the soak.
 FUZZTIME ?= 30s
@@ -75,3 +76,8 @@ nats-server: .bin/nats-server ## build .bin/nats-server, a broker to run beside 
 
 .bin/golangci-lint:
 	GOBIN=$(CURDIR)/.bin go install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(golangci_version)
+
+.bin/otelcol: scripts/otelcol.yaml
+	go run go.opentelemetry.io/collector/cmd/builder@$(otelcol_version) --config scripts/otelcol.yaml
+	mv .bin/otelcol-src/otelcol $@
+	rm -rf .bin/otelcol-src
