@@ -213,13 +213,14 @@ func (in *intake) dispatch(ctx context.Context) {
 	})
 }
 
-// settled reports that no job of a higher lane can be expected beside a.
+// settled reports that no job of a higher lane can be expected beside a: none
+// of their pulls that were opened just before it came is still open.
 func (in *intake) settled(a arrival) bool {
 	if time.Since(a.at) >= in.w.settle {
 		return true
 	}
 	for _, l := range in.lanes[:a.lane] {
-		if l.open && a.at.Sub(l.opened) < in.w.settle {
+		if age := a.at.Sub(l.opened); l.open && age >= 0 && age < in.w.settle {
 			return false
 		}
 	}
