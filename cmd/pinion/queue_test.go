@@ -236,3 +236,24 @@ func TestNoBroker(t *testing.T) {
 		}
 	}
 }
+
+// Provisioning twice is provisioning once; what differs is told, and left as it is.
+func TestProvision(t *testing.T) {
+	url := startBroker(t)
+	env := []string{"PINION_NATS=" + url}
+	for range 2 {
+		if out := must(t, pinion(t, env, "provision", "--circuits")); out != "" {
+			t.Errorf("printed %q", out)
+		}
+	}
+	o := pinion(t, append(env, "PINION_ACK_WAIT=7s"), "provision")
+	if want := "pinion: 3 differences on the broker; none was changed\n"; o.code != exitFailure || o.stderr != want {
+		t.Errorf("exit code %d: %s", o.code, o.stderr)
+	}
+	if want := "consumer pinion-high: "; !strings.HasPrefix(o.stdout, want) || strings.Count(o.stdout, "\n") != 3 {
+		t.Errorf("printed %s", o.stdout)
+	}
+	// A producer finds the circuits by name before there is any worker.
+	input := write(t, "input.json", []byte(`{"a": 3, "b": 5}`))
+	must(t, pinion(t, env, "submit", "multiplier-bn128", "--input", input))
+}
