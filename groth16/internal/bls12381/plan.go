@@ -270,26 +270,29 @@ func (p *plan) clear() {
 // grid splits the numbers 1 to n, n a power of two, into high*2^shift + low: a list for each high >= 1 and for each low >= 1
 // of the numbers that have it, less one: the indices of their buckets.
 type grid struct {
-	buckets       int // n
-	shift         int
-	rows, columns lists
+	buckets int // n
+	shift   int
+	rows    int   // lists of a high
+	lines   lists // the rows, then the columns
 }
 
 func newGrid(width int) grid {
 	n := 1 << (width - 1)
-	g := grid{buckets: n, shift: (width - 1) / 2}
-	g.rows.starts, g.columns.starts = []uint32{0}, []uint32{0}
-	for high := 1; high <= n>>g.shift; high++ {
-		for v := high << g.shift; v < (high+1)<<g.shift && v <= n; v++ {
-			g.rows.terms = append(g.rows.terms, uint32(v-1)<<1)
-		}
-		g.rows.starts = append(g.rows.starts, uint32(len(g.rows.terms)))
+	shift := (width - 1) / 2
+	g := grid{buckets: n, shift: shift, rows: n >> shift, lines: lists{starts: []uint32{0}}}
+	for high := 1; high <= n>>shift; high++ {
+		g.addLine(high<<shift, min((high+1)<<shift, n+1), 1)
 	}
-	for low := 1; low < 1<<g.shift; low++ {
-		for v := low; v <= n; v += 1 << g.shift {
-			g.columns.terms = append(g.columns.terms, uint32(v-1)<<1)
-		}
-		g.columns.starts = append(g.columns.starts, uint32(len(g.columns.terms)))
+	for low := 1; low < 1<<shift; low++ {
+		g.addLine(low, n+1, 1<<shift)
 	}
 	return g
+}
+
+// addLine adds the list of the numbers from first, by steps, to below end.
+func (g *grid) addLine(first, end, step int) {
+	for v := first; v < end; v += step {
+		g.lines.terms = append(g.lines.terms, uint32(v-1)<<1)
+	}
+	g.lines.starts = append(g.lines.starts, uint32(len(g.lines.terms)))
 }

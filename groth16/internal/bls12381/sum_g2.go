@@ -254,19 +254,15 @@ func (a *adderG2) exceptions(n int) {
 // weigh returns the sum of (i+1) times buckets[i]. With i+1 = high*2^k + low it sums the buckets of each high and of each low,
 // which the adder does fast, and weighs only these.
 func (a *adderG2) weigh(ctx context.Context, buckets []affineG2, g *grid) (sum jacobianG2, err error) {
-	a.lines = reuse(a.lines, g.rows.len()+g.columns.len())
-	rows, columns := a.lines[:g.rows.len()], a.lines[g.rows.len():]
-	if err := a.sum(ctx, rows, buckets, 0, g.rows); err != nil {
+	a.lines = reuse(a.lines, g.lines.len())
+	if err := a.sum(ctx, a.lines, buckets, 0, g.lines); err != nil {
 		return sum, err
 	}
-	if err := a.sum(ctx, columns, buckets, 0, g.columns); err != nil {
-		return sum, err
-	}
-	sum = runningSumG2(rows)
+	sum = runningSumG2(a.lines[:g.rows])
 	for range g.shift {
 		sum.DoubleAssign()
 	}
-	low := runningSumG2(columns)
+	low := runningSumG2(a.lines[g.rows:])
 	sum.AddAssign(&low)
 	return sum, nil
 }

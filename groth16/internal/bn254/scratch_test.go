@@ -18,9 +18,7 @@ func (s *scratch) used() (bytes int64) {
 	for _, p := range []*plan{&s.witness, &s.quotient} {
 		elements += cap(p.scalars)
 		words += cap(p.live) + cap(p.wide) + cap(p.terms) + cap(p.starts)
-		for _, l := range []lists{p.grid.rows, p.grid.columns} {
-			words += cap(l.terms) + cap(l.starts)
-		}
+		words += cap(p.grid.lines.terms) + cap(p.grid.lines.starts)
 	}
 	bytes = int64(elements*fr.Bytes + words*4)
 	for range cap(s.workers) {
