@@ -86,6 +86,7 @@ func TestSubmitErrors(t *testing.T) {
 		{with(func(r *Request) { r.Circuit = "nobody" }), ErrUnknownCircuit, "queue: unknown circuit: nobody"},
 		{with(func(r *Request) { r.Witnesses = nil }), ErrMalformed, "queue: malformed job: proofs: found 0 elements, expected 1 to 64"},
 		{with(func(r *Request) { r.Reply = "a.>" }), ErrMalformed, `queue: malformed job: reply: found "a.>", expected a subject to publish to`},
+		{with(func(r *Request) { r.Deadline = time.UnixMilli(-5) }), ErrMalformed, "queue: malformed job: deadline: found -5, expected 1 to 253402300799999"},
 		{with(func(r *Request) { r.Witnesses, r.Public = make28(), 1152 }), ErrTooLarge, "queue: message too large: a result of 28 proofs with 1152 public signals has up to 1042560 bytes, the limit is 983040"},
 		{with(func(r *Request) { r.Witnesses = []Source{Inputs(bytes.Repeat([]byte(" "), 1<<20))} }), ErrTooLarge, "queue: message too large: the inputs exceed the message by "},
 	} {

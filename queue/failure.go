@@ -17,8 +17,8 @@ const (
 	CodeIDConflict     Code = "id_conflict"      // the id belongs to another job
 	CodeAttempts       Code = "attempts"         // its workers died or failed MaxAttempts times
 	CodeDeferrals      Code = "deferrals"        // handed on too often: no worker can take it
-	CodeCancelled      Code = "cancelled"        //
-	CodeDeadline       Code = "deadline"         //
+	CodeCancelled      Code = "cancelled"        // by a producer
+	CodeDeadline       Code = "deadline"         // passed before the job was done
 	CodeWitnessMissing Code = "witness_missing"  // the object isn't there
 	CodeWitnessDigest  Code = "witness_digest"   // the object isn't what the job says
 	CodeResultTooLarge Code = "result_too_large" // proofs and signals exceed MaxResultBytes

@@ -113,21 +113,20 @@ func (w *Worker) admit(ctx context.Context, slots chan struct{}) func() {
 	case <-ctx.Done():
 		return nil
 	}
-	err := w.cfg.Healthy()
-	if err == nil {
-		var release func()
-		if release, err = w.cfg.Intake(ctx); err == nil {
+	if w.cfg.Healthy() == nil { // else Ready says what is wrong
+		release, err := w.cfg.Intake(ctx)
+		if err == nil {
 			return func() {
 				release()
 				<-slots
 			}
 		}
+		if ctx.Err() == nil {
+			w.cfg.Log.Warn("no room for a job", "error", err)
+		}
 	}
 	<-slots
-	if ctx.Err() == nil {
-		w.cfg.Log.Warn("no room for a job", "error", err)
-		pause(ctx, pullPause)
-	}
+	pause(ctx, pullPause)
 	return nil
 }
 

@@ -206,6 +206,9 @@ func (j *Job) Validate() error {
 	if j.Reply != "" && !validSubject(j.Reply) {
 		return bad("reply", fmt.Sprintf("%.80q", j.Reply), "a subject to publish to")
 	}
+	if ms := j.Deadline.UnixMilli(); !j.Deadline.IsZero() && (ms <= 0 || ms > maxTime) {
+		return bad("deadline", fmt.Sprint(ms), fmt.Sprintf("1 to %d", int64(maxTime)))
+	}
 	if len(j.Meta) > MaxMeta {
 		return bad("meta", fmt.Sprintf("%d pairs", len(j.Meta)), fmt.Sprintf("at most %d", MaxMeta))
 	}

@@ -100,12 +100,21 @@ func ParseJobSubject(subject string) (p Priority, circuit, id string, err error)
 	return Priority(t[2]), t[3], t[4], nil
 }
 
-// Subjects of one job. The id must be valid: see [ValidToken].
-func ResultSubject(id string) string   { return "pinion.result." + id }
-func DoneSubject(id string) string     { return "pinion.done." + id }
-func DeadSubject(id string) string     { return "pinion.dead." + id }
+// ResultSubject is where a job's result is stored. The ids of this and of the
+// following must be valid: see [ValidToken].
+func ResultSubject(id string) string { return "pinion.result." + id }
+
+// DoneSubject is where a stored result is republished.
+func DoneSubject(id string) string { return "pinion.done." + id }
+
+// DeadSubject is where a failed job's dead letter is stored.
+func DeadSubject(id string) string { return "pinion.dead." + id }
+
+// ProgressSubject is where a job's progress events are published.
 func ProgressSubject(id string) string { return "pinion.progress." + id }
-func CancelSubject(id string) string   { return "pinion.cancel." + id }
+
+// CancelSubject is where a job's worker hears that it is cancelled.
+func CancelSubject(id string) string { return "pinion.cancel." + id }
 
 func jobKey(id string) string   { return "job." + id }
 func leaseKey(id string) string { return "lease." + id }
