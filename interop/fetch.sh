@@ -8,6 +8,7 @@
 # The circuits' packages are taken by `npm pack`, as the dependencies that one of
 # them names can't be resolved, and held against packages.sha512.
 set -euo pipefail
+shopt -s inherit_errexit # a failure inside $(...) ends the script too
 here=$(cd "$(dirname "$0")" && pwd)
 dir=${1:-$here/../.interop}
 mkdir -p "$dir/packages" "$dir/circuits"
