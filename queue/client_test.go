@@ -45,18 +45,14 @@ func TestSubmitOutlivesTheBrokersMemory(t *testing.T) {
 	b := startBroker(t)
 	c := b.client()
 	first := b.submit(c, request("once"))
-	b.stop() // which forgets what it saw of consumed messages
-	b.start()
-	b.eventually("connected", c.nc.IsConnected)
+	b.restart(c.nc)
 	if s := b.submit(c, request("once")); !s.Duplicate || s.Job != first.Job {
 		t.Errorf("queued job again after a restart: %+v", s)
 	}
 	b.startWorker(proves)
 	b.await(c, "once", Done)
 	b.awaitEmpty(c.js)
-	b.stop()
-	b.start()
-	b.eventually("connected", c.nc.IsConnected)
+	b.restart(c.nc) // which forgets what it saw of consumed messages
 	if !b.submit(c, request("once")).Duplicate {
 		t.Error("finished job again after a restart: not seen as a duplicate")
 	}

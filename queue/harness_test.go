@@ -2,10 +2,14 @@ package queue
 
 import (
 	"context"
+	"flag"
 	"io"
 	"log/slog"
 	"net"
+	"os"
+	"runtime"
 	"slices"
+	"strconv"
 	"sync"
 	"testing"
 	"time"
@@ -14,6 +18,19 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 )
+
+// TestMain lets more tests run at a time than there are cores: they wait for
+// ack waits and leases most of their time.
+func TestMain(m *testing.M) {
+	flag.Parse()
+	parallel := flag.Lookup("test.parallel")
+	if parallel.Value.String() == strconv.Itoa(runtime.GOMAXPROCS(0)) {
+		if err := parallel.Value.Set("4"); err != nil {
+			panic(err)
+		}
+	}
+	os.Exit(m.Run())
+}
 
 // ackWait of the tests: the shortest that leases allow.
 const ackWait = time.Second
@@ -67,6 +84,16 @@ func (b *broker) start() {
 func (b *broker) stop() {
 	b.srv.Shutdown()
 	b.srv.WaitForShutdown()
+}
+
+// restart stops the broker and starts it again, and waits until nc has noticed
+// both.
+func (b *broker) restart(nc *nats.Conn) {
+	b.t.Helper()
+	before := nc.Stats().Reconnects
+	b.stop()
+	b.start()
+	b.eventually("connected again", func() bool { return nc.Stats().Reconnects > before && nc.IsConnected() })
 }
 
 // connect opens a connection that lives as long as the test.

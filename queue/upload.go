@@ -109,6 +109,7 @@ func (u *upload) chunks(ctx context.Context, r io.Reader) error {
 // settle waits for the oldest chunk's answer.
 func (u *upload) settle(ctx context.Context) error {
 	c := u.flight[0]
+	u.flight = u.flight[1:]
 	timeout := time.NewTimer(uploadTimeout)
 	defer timeout.Stop()
 	select {
@@ -120,7 +121,6 @@ func (u *upload) settle(ctx context.Context) error {
 	case <-timeout.C:
 		return fmt.Errorf("the broker didn't answer for a chunk within %s", uploadTimeout)
 	}
-	u.flight = u.flight[1:]
 	u.free = append(u.free, c.buf)
 	u.stored += int64(c.n)
 	if u.progress != nil {
@@ -140,10 +140,19 @@ func (u *upload) buffer() []byte {
 	return make([]byte, chunkBytes)
 }
 
-// abandon removes the chunks of an upload that failed; what it can't remove
-// the bucket's age does.
+// abandon removes the chunks of an upload that failed, once those in flight
+// have arrived: the broker may purge before it stores them. What it can't
+// remove the bucket's age does.
 func (u *upload) abandon() {
 	ctx, cancel := context.WithTimeout(context.Background(), requestTimeout)
 	defer cancel()
+	for _, c := range u.flight {
+		select {
+		case <-c.ack.Ok():
+		case <-c.ack.Err():
+		case <-ctx.Done():
+			return
+		}
+	}
 	_ = u.o.stream.Purge(ctx, jetstream.WithPurgeSubject(u.o.chunkSubject(u.id)))
 }

@@ -641,9 +641,7 @@ func TestQ03BrokerRestartsWithIdleWorkers(t *testing.T) {
 	b.startWorker(proves)
 	b.startWorker(proves)
 	for i := range 3 {
-		b.stop()
-		b.start()
-		b.eventually("the client is connected again", c.nc.IsConnected)
+		b.restart(c.nc)
 		s := b.submit(c, request(fmt.Sprint("after-restart-", i)))
 		b.await(c, s.ID, Done)
 	}
