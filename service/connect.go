@@ -1,6 +1,8 @@
 package service
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"strings"
@@ -29,4 +31,18 @@ func (c *Config) Connect(name string, log *slog.Logger) (*nats.Conn, error) {
 		return nil, fmt.Errorf("broker %s: %w", redactURLs(urls), err)
 	}
 	return nc, nil
+}
+
+// NewClient binds a producer to what is provisioned on the broker.
+func NewClient(ctx context.Context, nc *nats.Conn) (*queue.Client, error) {
+	client, err := queue.NewClient(ctx, nc, queue.ClientConfig{})
+	return client, advise(err)
+}
+
+// advise adds what to do about a broker on which something is missing.
+func advise(err error) error {
+	if errors.Is(err, queue.ErrNotProvisioned) {
+		return fmt.Errorf("%w; run: pinion provision", err)
+	}
+	return err
 }

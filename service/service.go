@@ -108,8 +108,8 @@ func (s *Service) connect(ctx context.Context) (err error) {
 			return fmt.Errorf("provision the embedded broker: %w", err)
 		}
 	}
-	if s.client, err = queue.NewClient(ctx, s.nc, queue.ClientConfig{}); err != nil {
-		return needsProvision(err)
+	if s.client, err = NewClient(ctx, s.nc); err != nil {
+		return err
 	}
 	s.reportDrift(ctx, js, options)
 	return nil
@@ -124,13 +124,6 @@ func (s *Service) reportDrift(ctx context.Context, js jetstream.JetStream, optio
 	for _, d := range drift {
 		s.log.Warn("the broker differs from the contract", "drift", d.String())
 	}
-}
-
-func needsProvision(err error) error {
-	if errors.Is(err, queue.ErrNotProvisioned) {
-		return fmt.Errorf("%w; run: pinion provision", err)
-	}
-	return err
 }
 
 // offerCircuits registers the catalogue's circuits, so that producers find them by name, and loads those to be preloaded.
@@ -187,7 +180,7 @@ func (s *Service) bind(ctx context.Context, spans *queue.SpanCollector, counts *
 		Spans:         spans,
 		Log:           s.log,
 	})
-	return needsProvision(err)
+	return advise(err)
 }
 
 // elsewhere tells whether the circuit is registered with that digest: a worker that has it may come by.

@@ -155,7 +155,7 @@ func withClient(ctx context.Context, url string, config *service.Config, f func(
 		return err
 	}
 	defer nc.Close()
-	client, err := queue.NewClient(ctx, nc, queue.ClientConfig{})
+	client, err := service.NewClient(ctx, nc)
 	if err != nil {
 		return err
 	}

@@ -64,7 +64,7 @@ func (p *provisionCmd) Run(a *app) error {
 		return fmt.Errorf("%d differences on the broker; none was changed", len(drift))
 	}
 	if p.Circuits {
-		client, err := queue.NewClient(ctx, nc, queue.ClientConfig{})
+		client, err := service.NewClient(ctx, nc)
 		if err != nil {
 			return err
 		}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/pinion-zk/pinion/groth16"
 	"github.com/pinion-zk/pinion/queue"
+	"github.com/pinion-zk/pinion/service"
 )
 
 type submitCmd struct {
@@ -78,7 +79,7 @@ func (a *app) client() (*queue.Client, func(), error) {
 	}
 	ctx, cancel := context.WithTimeout(a.ctx, brokerTime)
 	defer cancel()
-	client, err := queue.NewClient(ctx, nc, queue.ClientConfig{})
+	client, err := service.NewClient(ctx, nc)
 	if err != nil {
 		nc.Close()
 		return nil, nil, err
