@@ -58,8 +58,7 @@ func LoadConfig(environ []string) (*Config, error) {
 
 	var c Config
 	err := env.ParseWithOptions(&c, env.Options{Prefix: Prefix, Environment: vars})
-	var parse env.AggregateError
-	if errors.As(err, &parse) {
+	if parse, ok := errors.AsType[env.AggregateError](err); ok {
 		for _, e := range parse.Errors {
 			faults = append(faults, parseFault(e, vars))
 		}
@@ -80,8 +79,7 @@ func LoadConfig(environ []string) (*Config, error) {
 
 // parseFault turns a complaint of the parser, which knows Go fields, into one that names the variable.
 func parseFault(err error, vars map[string]string) error {
-	var p env.ParseError
-	if errors.As(err, &p) {
+	if p, ok := errors.AsType[env.ParseError](err); ok {
 		if f, ok := reflect.TypeFor[Config]().FieldByName(p.Name); ok {
 			k := keyOf(f)
 			return fault(k, vars[k.Name])
@@ -168,7 +166,7 @@ func defaultWorker() string {
 }
 
 func brokerURLs(list string) bool {
-	for _, s := range strings.Split(list, ",") {
+	for s := range strings.SplitSeq(list, ",") {
 		scheme, rest, ok := strings.Cut(strings.TrimSpace(s), "://")
 		if !ok || rest == "" || !slices.Contains([]string{"nats", "tls", "ws", "wss"}, scheme) {
 			return false
@@ -195,8 +193,7 @@ func loopback(addr string) bool {
 // replyPrefix holds jobs to subjects that nothing takes commands from: a worker must not be made to publish to the broker's API
 // or to Pinion's own streams.
 func replyPrefix(p string) bool {
-	if strings.HasPrefix(p, "pinion.") {
-		return strings.HasPrefix(p, "pinion.reply.")
-	}
-	return prefixForm.MatchString(p) && !strings.HasPrefix("pinion.", p)
+	const ours, replies = "pinion.", "pinion.reply."
+	covers := strings.HasPrefix(ours, p) || strings.HasPrefix(p, ours)
+	return prefixForm.MatchString(p) && (!covers || strings.HasPrefix(p, replies))
 }

@@ -79,19 +79,17 @@ func outcome(out *engine.Outcome) *queue.Outcome {
 
 // failure says in the queue's terms why there are no proofs.
 func (h *handler) failure(ctx context.Context, ref circuit.Ref, err error) error {
-	var ofQueue *queue.Failure // the witness's object is missing, or another
-	if errors.As(err, &ofQueue) {
-		return ofQueue
+	if ofQueue, ok := errors.AsType[*queue.Failure](err); ok {
+		return ofQueue // the witness's object is missing, or another
 	}
-	var ofEngine *engine.Error
-	if !errors.As(err, &ofEngine) {
+	ofEngine, ok := errors.AsType[*engine.Error](err)
+	if !ok {
 		return err
 	}
 	failed := &queue.Failure{Code: queue.Code(ofEngine.Code), Msg: ofEngine.Err.Error(), Retry: ofEngine.Retry, Err: err}
 	switch ofEngine.Code {
 	case engine.CodeTooLarge:
-		var exceeds *pool.ExceedsError
-		if errors.As(err, &exceeds) {
+		if exceeds, ok := errors.AsType[*pool.ExceedsError](err); ok {
 			return &queue.Defer{After: handOn, Reason: fmt.Sprintf("needs %s of memory, the worker has %s in all", Size(exceeds.Want), Size(exceeds.Total))}
 		}
 	case engine.CodeUnknownCircuit, engine.CodeWrongDigest:
@@ -99,18 +97,17 @@ func (h *handler) failure(ctx context.Context, ref circuit.Ref, err error) error
 			return &queue.Defer{After: handOn, Reason: ofEngine.Err.Error()}
 		}
 		failed.Retry = false // not here, not elsewhere: another attempt would end alike
+	default: // as the engine says
 	}
 	return failed
 }
 
 // endState is the label under which an error is counted: one of few.
 func endState(err error) string {
-	var deferred *queue.Defer
-	var failed *queue.Failure
-	switch {
-	case errors.As(err, &deferred):
+	if _, ok := errors.AsType[*queue.Defer](err); ok {
 		return "deferred"
-	case errors.As(err, &failed):
+	}
+	if failed, ok := errors.AsType[*queue.Failure](err); ok {
 		return string(failed.Code)
 	}
 	return string(queue.CodeInternal)

@@ -50,8 +50,7 @@ func (p probe) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Cache-Control", "no-store")
 	w.WriteHeader(code)
-	// The one error left is a client that has gone.
-	_ = json.NewEncoder(w).Encode(answer)
+	_ = json.NewEncoder(w).Encode(answer) //nolint:errchkjson // strings only: what is left is a client that has gone
 }
 
 // webServer is an HTTP server with the goroutine that runs it.
@@ -61,8 +60,8 @@ type webServer struct {
 	done chan struct{}
 }
 
-func startWeb(addr string, h http.Handler, log *slog.Logger) (*webServer, error) {
-	listener, err := net.Listen("tcp", addr)
+func startWeb(ctx context.Context, addr string, h http.Handler, log *slog.Logger) (*webServer, error) {
+	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", addr)
 	if err != nil {
 		return nil, fmt.Errorf("%sHTTP: %w", Prefix, err)
 	}

@@ -29,7 +29,7 @@ func TestProbes(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			p := Probes{Live: test.live, Ready: test.ready, Metrics: http.NotFoundHandler()}
-			web, err := startWeb("127.0.0.1:0", p.Handler(), slog.New(slog.DiscardHandler))
+			web, err := startWeb(t.Context(), "127.0.0.1:0", p.Handler(), slog.New(slog.DiscardHandler))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -57,12 +57,12 @@ func get(t *testing.T, url string) (int, string) {
 }
 
 func TestProbeAddressTaken(t *testing.T) {
-	web, err := startWeb("127.0.0.1:0", http.NotFoundHandler(), slog.New(slog.DiscardHandler))
+	web, err := startWeb(t.Context(), "127.0.0.1:0", http.NotFoundHandler(), slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer web.close(context.Background())
-	if _, err := startWeb(web.addr, http.NotFoundHandler(), slog.New(slog.DiscardHandler)); err == nil || !strings.Contains(err.Error(), "PINION_HTTP: listen tcp "+web.addr) {
+	if _, err := startWeb(t.Context(), web.addr, http.NotFoundHandler(), slog.New(slog.DiscardHandler)); err == nil || !strings.Contains(err.Error(), "PINION_HTTP: listen tcp "+web.addr) {
 		t.Errorf("got %v", err)
 	}
 }

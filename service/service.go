@@ -47,8 +47,7 @@ func Start(ctx context.Context, config *Config, log *slog.Logger) (*Service, err
 	s := &Service{config: config, log: log}
 	s.enter("starting")
 	if err := s.start(ctx); err != nil {
-		s.stop()
-		return nil, err
+		return nil, errors.Join(err, s.stop())
 	}
 	return s, nil
 }
@@ -66,7 +65,7 @@ func (s *Service) start(ctx context.Context) (err error) {
 		return err
 	}
 	if s.config.HTTP != "off" {
-		if s.web, err = startWeb(s.config.HTTP, s.probes().Handler(), s.log); err != nil {
+		if s.web, err = startWeb(ctx, s.config.HTTP, s.probes().Handler(), s.log); err != nil {
 			return err
 		}
 	}

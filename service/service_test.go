@@ -145,7 +145,8 @@ func TestReadiness(t *testing.T) {
 	if err := s.Run(ctx); err != nil {
 		t.Error(err)
 	}
-	if _, err := http.Get("http://" + s.HTTP() + "/readyz"); err == nil {
+	if answer, err := http.Get("http://" + s.HTTP() + "/readyz"); err == nil {
+		answer.Body.Close()
 		t.Error("the probes outlive the service")
 	}
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/binary"
+	"slices"
 	"strings"
 	"testing"
 
@@ -89,7 +90,7 @@ func TestBadInput(t *testing.T) {
 		{"witness too short", proveWtns(change(wtns, recount(3))), `invalid_witness: witness 0: witness: section 1 at byte 60: found 3 values, expected 4`},
 		{"witness too long", proveWtns(change(wtns, recount(5))), `invalid_witness: witness 0: witness: section 1 at byte 60: found 5 values, expected 4`},
 		{"witness cut", proveWtns(wtns[:len(wtns)-1]), `invalid_witness: witness 0: witness: section 2 at byte 76: found 127 bytes up to the end of the file, expected 128`},
-		{"witness with a tail", proveWtns(append(wtns[:len(wtns):len(wtns)], 0)), `invalid_witness: witness 0: witness: at byte 204: found 1 bytes after the last section, expected the end of the file`},
+		{"witness with a tail", proveWtns(append(slices.Clip(wtns), 0)), `invalid_witness: witness 0: witness: at byte 204: found 1 bytes after the last section, expected the end of the file`},
 		{"witness value of r or more", proveWtns(change(wtns, fill(wtnsValues+32, 32, 0xff))), `invalid_witness: witness 0: witness: section 2 at byte 108: found value 1 not below the modulus, expected a reduced value`},
 		{"witness of another circuit", proveWtns(read(t, exampleFile("merkle", "bn128", circuits.Witness))), `invalid_witness: witness 0: witness: section 1 at byte 60: found 1995 values, expected 4`},
 		{"witness words without a header", proveWtns(wtns[wtnsValues:]), `invalid_witness: witness 0: witness: at byte 0: found magic "\x01\x00\x00\x00", expected "wtns" (this looks like 4 bare values without the header of a .wtns)`}, // C15

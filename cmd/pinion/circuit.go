@@ -56,7 +56,7 @@ func (c *circuitAdd) Run(a *app) error {
 
 func (a *app) warnForgeable(info circuit.Info) {
 	if info.Forgeable {
-		a.warn("the key of %s has no phase-2 contribution (gamma = delta): anyone can forge proofs; serve refuses it unless PINION_ALLOW_FORGEABLE names it", info.Name)
+		a.warnf("the key of %s has no phase-2 contribution (gamma = delta): anyone can forge proofs; serve refuses it unless PINION_ALLOW_FORGEABLE names it", info.Name)
 	}
 }
 
@@ -170,7 +170,7 @@ func (c *circuitCheck) checkZkey(a *app, bar *bar) error {
 	}
 	bar.close()
 	if info.Forgeable {
-		a.warn("%s has no phase-2 contribution (gamma = delta): anyone can forge proofs", c.Zkey)
+		a.warnf("%s has no phase-2 contribution (gamma = delta): anyone can forge proofs", c.Zkey)
 	}
 	return a.print(info, func(w io.Writer) {
 		fmt.Fprintf(w, "valid: %s, %d wires, %d public, domain %d, %d contributions, sha256 %s\n",

@@ -73,8 +73,8 @@ func report(stderr io.Writer, err error) int {
 	return exitCode(err)
 }
 
-// warn tells of something that isn't an error but shouldn't go unnoticed.
-func (a *app) warn(format string, args ...any) {
+// warnf tells of something that isn't an error but shouldn't go unnoticed.
+func (a *app) warnf(format string, args ...any) {
 	fmt.Fprintf(a.stderr, "pinion: warning: "+format+"\n", args...)
 }
 

@@ -21,7 +21,7 @@ type demoCmd struct {
 	Jobs int `default:"24" help:"Jobs to submit."`
 }
 
-func (demoCmd) Help() string {
+func (*demoCmd) Help() string {
 	return "Runs a broker and a worker in this process, imports two example circuits on both curves, submits jobs, waits for their " +
 		"replies and verifies every proof as a producer would. Everything is kept in a temporary directory, which is removed at the end."
 }
@@ -217,6 +217,7 @@ func collect(ctx context.Context, a *app, inbox *queue.Inbox, jobs map[string]*d
 			}
 		case queue.KindSpans:
 			r.spans = append(r.spans, message.Spans)
+		case queue.KindProgress: // the bar counts whole jobs
 		}
 		if !before && r.complete() {
 			waiting--

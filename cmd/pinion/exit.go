@@ -42,11 +42,11 @@ func (e *inputError) Unwrap() error { return e.err }
 
 // exitCode sorts an error into one of the exit codes. An engine's error has its own code, whatever it wraps.
 func exitCode(err error) int {
-	var job *engine.Error
+	job, ofEngine := errors.AsType[*engine.Error](err)
 	switch {
 	case err == nil:
 		return exitOK
-	case errors.As(err, &job):
+	case ofEngine:
 		return jobExit(job)
 	case errors.Is(err, context.Canceled):
 		return exitInterrupted
@@ -75,8 +75,9 @@ func jobExit(err *engine.Error) int {
 			return exitInput
 		}
 		return exitFailure
+	default:
+		return exitInput
 	}
-	return exitInput
 }
 
 func isUnavailable(err error) bool {
@@ -102,6 +103,6 @@ func isOneOf(err error, targets ...error) bool {
 }
 
 func isA[T error](err error) bool {
-	var t T
-	return errors.As(err, &t)
+	_, ok := errors.AsType[T](err)
+	return ok
 }

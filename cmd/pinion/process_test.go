@@ -135,7 +135,9 @@ func startWorker(t *testing.T, env []string) (p *process, web string) {
 	cmd.Env = environment(env)
 	p = spawn(t, "worker", cmd)
 	line := p.line(t, `.*"worker ready".*`)[0]
-	var ready struct{ HTTP string }
+	var ready struct {
+		HTTP string `json:"http"`
+	}
 	if err := json.Unmarshal([]byte(line), &ready); err != nil {
 		t.Fatal(err)
 	}

@@ -24,7 +24,7 @@ type proveCmd struct {
 	Public  string `placeholder:"F" default:"public.json" help:"File for the public signals: 32 bytes big-endian each if it ends in .bin, else JSON."`
 }
 
-func (proveCmd) Help() string {
+func (*proveCmd) Help() string {
 	return "The proof is verified before it is written. With --zkey the whole key is checked and prepared each time, as pinion circuit add " +
 		"does once: a circuit of the catalogue proves sooner."
 }

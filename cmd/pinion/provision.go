@@ -19,7 +19,7 @@ type provisionCmd struct {
 	Replace  bool `help:"With --circuits: a name that is registered with another key gets this one."`
 }
 
-func (provisionCmd) Help() string {
+func (*provisionCmd) Help() string {
 	return "Creates what is missing and changes nothing that is there: differences are printed, and make the command fail (exit code 1). " +
 		"Workers must run with the same PINION_ACK_WAIT."
 }

@@ -26,7 +26,7 @@ type submitCmd struct {
 	Public   string        `placeholder:"F" help:"With --wait, file for the public signals: 32 bytes big-endian each if it ends in .bin, else JSON."`
 }
 
-func (submitCmd) Help() string {
+func (*submitCmd) Help() string {
 	return "Prints the job's id, and with --wait what became of it: exit code 4 if the job ended without a proof. A submit that was " +
 		"interrupted can be repeated with the same --id."
 }
@@ -39,7 +39,7 @@ func (s *submitCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	defer closeSource()
+	defer func() { _ = closeSource() }() // read to its end or not at all
 	client, closeClient, err := a.client()
 	if err != nil {
 		return err

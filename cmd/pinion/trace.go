@@ -21,18 +21,18 @@ func printTrace(w io.Writer, messages [][]byte) error {
 	}
 	known := map[string]bool{}
 	for _, s := range spans {
-		known[string(s.SpanId)] = true
+		known[string(s.GetSpanId())] = true
 	}
 	children := map[string][]*trace.Span{}
 	for _, s := range spans {
-		parent := string(s.ParentSpanId)
+		parent := string(s.GetParentSpanId())
 		if !known[parent] {
 			parent = "" // a root, or the child of a span that others keep: the producer's
 		}
 		children[parent] = append(children[parent], s)
 	}
 	for _, siblings := range children {
-		slices.SortFunc(siblings, func(a, b *trace.Span) int { return cmp.Compare(a.StartTimeUnixNano, b.StartTimeUnixNano) })
+		slices.SortFunc(siblings, func(a, b *trace.Span) int { return cmp.Compare(a.GetStartTimeUnixNano(), b.GetStartTimeUnixNano()) })
 	}
 	t := tree{w: w, children: children, left: len(spans)}
 	for _, root := range children[""] {
@@ -48,9 +48,9 @@ func decodeSpans(messages [][]byte) ([]*trace.Span, error) {
 		if err := proto.Unmarshal(m, &request); err != nil {
 			return nil, fmt.Errorf("spans: %w", err)
 		}
-		for _, r := range request.ResourceSpans {
-			for _, s := range r.ScopeSpans {
-				spans = append(spans, s.Spans...)
+		for _, r := range request.GetResourceSpans() {
+			for _, s := range r.GetScopeSpans() {
+				spans = append(spans, s.GetSpans()...)
 			}
 		}
 	}
@@ -71,11 +71,11 @@ func (t *tree) print(s *trace.Span, indent, branch, below string) {
 	if t.left--; t.left < 0 {
 		return
 	}
-	name := indent + branch + s.Name
-	took := time.Duration(s.EndTimeUnixNano - s.StartTimeUnixNano)
+	name := indent + branch + s.GetName()
+	took := time.Duration(s.GetEndTimeUnixNano() - s.GetStartTimeUnixNano())
 	pad := max(1, nameWidth-len([]rune(name)))
 	fmt.Fprintf(t.w, "%s%s%8.2f ms\n", name, strings.Repeat(" ", pad), took.Seconds()*1e3)
-	children := t.children[string(s.SpanId)]
+	children := t.children[string(s.GetSpanId())]
 	for i, c := range children {
 		if i == len(children)-1 {
 			t.print(c, indent+below, "└─ ", "   ")

@@ -16,7 +16,7 @@ type verifyCmd struct {
 	Write    string `placeholder:"F" help:"Write the proof to this file: compressed bytes if it ends in .bin, else JSON."`
 }
 
-func (verifyCmd) Help() string {
+func (*verifyCmd) Help() string {
 	return "Exit code 0: the proof is valid. 4: it isn't. 3: a file can't be read as what it should be, a public signal of r or more included."
 }
 
@@ -40,7 +40,7 @@ func (v *verifyCmd) Run(a *app) error {
 		return &inputError{err} // not even a statement of this circuit
 	}
 	if key.Forgeable() {
-		a.warn("%s has gamma = delta: it comes from a key without phase-2 contribution, and anyone can forge proofs for it", v.Vkey)
+		a.warnf("%s has gamma = delta: it comes from a key without phase-2 contribution, and anyone can forge proofs for it", v.Vkey)
 	}
 	if v.Write != "" {
 		if err := writeProof(v.Write, proof); err != nil {
