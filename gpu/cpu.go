@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"runtime"
+	"runtime/debug"
 	"sync"
 	"time"
 
@@ -23,27 +24,23 @@ func (c *cpu) Info() Info {
 	return Info{Name: name, Kind: CPU, Synthesis: OnHost, Overlap: 1}
 }
 
-// Footprint accounts a prover's scratch with its key: it is kept from one proof to the next, and there is one of it since there is one
-// proof at a time.
+// Footprint accounts what a proof needs with its key: the prover keeps it from one proof to the next, and there is one of it since
+// there is one proof at a time.
 func (c *cpu) Footprint(pk *groth16.ProvingKey) (Footprint, error) {
-	p, err := groth16.NewProver(pk)
-	if err != nil {
-		return Footprint{}, err
-	}
-	return Footprint{Key: proverBytes(p, pk)}, nil
-}
-
-// proverBytes is what a prover takes: the roots of unity of the domain and their inverses, and its scratch.
-func proverBytes(p *groth16.Prover, pk *groth16.ProvingKey) int64 {
-	return 2*groth16.ScalarSize*int64(pk.Domain) + p.ScratchBytes()
+	prover, proof, err := pk.ProverBytes()
+	return Footprint{Key: prover + proof}, err
 }
 
 func (c *cpu) Load(pk *groth16.ProvingKey) (Key, error) {
+	footprint, err := c.Footprint(pk)
+	if err != nil {
+		return nil, err
+	}
 	p, err := groth16.NewProver(pk)
 	if err != nil {
 		return nil, err
 	}
-	return &cpuKey{prover: p, bytes: proverBytes(p, pk)}, nil
+	return &cpuKey{prover: p, bytes: footprint.Key}, nil
 }
 
 type cpuKey struct {
@@ -53,9 +50,15 @@ type cpuKey struct {
 
 func (k *cpuKey) Bytes() int64 { return k.bytes }
 
-// Unload leaves the prover to the garbage collector.
+// collectFrom is how large a prover is that isn't left to the garbage collector's own time: its memory is promised to others.
+const collectFrom = 64 << 20
+
+// Unload drops the prover and all that it keeps.
 func (k *cpuKey) Unload() error {
 	k.prover = nil
+	if k.bytes >= collectFrom {
+		debug.FreeOSMemory()
+	}
 	return nil
 }
 

@@ -10,7 +10,7 @@ import (
 	"github.com/pinion-zk/pinion/groth16/internal/backend"
 )
 
-// Prover makes proofs with one key on all cores (GOMAXPROCS). It is read-only after creation and safe for concurrent use.
+// Prover makes proofs with one key on all cores (GOMAXPROCS). It is safe for concurrent use.
 type Prover struct {
 	key    *ProvingKey
 	prover backend.Prover
@@ -31,7 +31,7 @@ type Input struct {
 // MSM is the time from the start to the end of the last sum.
 type Phases struct{ Synthesis, NTT, MSM, Finish time.Duration }
 
-// NewProver prepares a prover: it computes the roots of unity of the key's domain, 64 bytes for each of its elements.
+// NewProver prepares a prover: it computes the roots of unity of the key's domain. ProvingKey.ProverBytes says what it takes.
 // The key must stay mapped while the prover is in use.
 func NewProver(pk *ProvingKey) (*Prover, error) {
 	if err := pk.check(); err != nil {
@@ -64,9 +64,19 @@ func (p *Prover) Prove(ctx context.Context, in Input) (*Proof, Phases, error) {
 	return &Proof{Curve: p.key.Curve, raw: raw}, Phases(phases), nil
 }
 
-// ScratchBytes is the memory that one Prove call needs besides key and input, at most. It is kept for later calls until
-// the garbage collector asks for it; calls at the same time have one scratch each.
-func (p *Prover) ScratchBytes() int64 { return p.prover.ScratchBytes() }
+// ProverBytes says what a Prover takes beside the key: itself, and what one proof at a time needs besides its input, at most.
+// The Prover keeps the latter for the proofs that follow; proofs at the same time have one each.
+func (pk *ProvingKey) ProverBytes() (prover, proof int64, err error) {
+	if err := pk.check(); err != nil {
+		return 0, 0, fmt.Errorf("proving key: %w", err)
+	}
+	curve, err := pk.Curve.backend()
+	if err != nil {
+		return 0, 0, err
+	}
+	prover, proof = curve.ProverBytes(pk.backend())
+	return prover, proof, nil
+}
 
 // Synthesize computes a = A.w and b = B.w, Domain elements each: 32 bytes, Montgomery form, little-endian, zero padded.
 // It uses all cores and doesn't keep the buffers, which must be aligned to 8 bytes.

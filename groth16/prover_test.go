@@ -178,6 +178,9 @@ func TestNewProverRefusesKeysOfTheWrongSize(t *testing.T) {
 			if _, err := NewProver(s.pk); err == nil || err.Error() != test.want {
 				t.Errorf("error %v, expected %s", err, test.want)
 			}
+			if _, _, err := s.pk.ProverBytes(); err == nil || err.Error() != test.want {
+				t.Errorf("its size: error %v, expected %s", err, test.want)
+			}
 		})
 	}
 }

@@ -57,6 +57,8 @@ type Curve interface {
 	PairAlphaBeta(alpha1, beta2 []byte) ([]byte, error)
 	NewVerifier(key *VerifyingKey) (Verifier, error)
 	NewProver(key *ProvingKey) (Prover, error)
+	// ProverBytes is the memory of a prover beside its key, and that of one proof at most.
+	ProverBytes(key *ProvingKey) (prover, proof int64)
 	Synthesize(ctx context.Context, key *ProvingKey, witness, a, b []byte) error
 }
 
@@ -68,5 +70,4 @@ type Verifier interface {
 // Prover makes proofs A | B | C.
 type Prover interface {
 	Prove(ctx context.Context, in Input) ([]byte, Phases, error)
-	ScratchBytes() int64
 }

@@ -20,6 +20,9 @@ type domain struct {
 	shift fr.Vector
 }
 
+// domainBytes is the memory of a domain.
+func domainBytes(n int) int64 { return 2 * fr.Bytes * int64(n) }
+
 func newDomain(n int) *domain {
 	logN := bits.TrailingZeros(uint(n))
 	d := &domain{n: n, twiddles: make(fr.Vector, n), shift: make(fr.Vector, n)}

@@ -15,25 +15,49 @@ import (
 	"github.com/pinion-zk/pinion/groth16/internal/parallel"
 )
 
-// prover implements backend.Prover. It is read-only; what a proof needs to write to is in a scratch.
+// prover implements backend.Prover. What a proof writes to is in a scratch. It owns these: as many as it has made proofs at once.
 type prover struct {
-	key     *backend.ProvingKey
-	domain  *domain
-	scratch sync.Pool
+	key    *backend.ProvingKey
+	domain *domain
+
+	mu   sync.Mutex
+	idle []*scratch // of proofs that are done
 }
 
 // NewProver implements backend.Curve.
 func (Curve) NewProver(key *backend.ProvingKey) (backend.Prover, error) {
-	p := &prover{key: key, domain: newDomain(key.Domain)}
-	p.scratch.New = func() any { return newScratch(key) }
-	return p, nil
+	return &prover{key: key, domain: newDomain(key.Domain)}, nil
+}
+
+// ProverBytes implements backend.Curve.
+func (Curve) ProverBytes(key *backend.ProvingKey) (prover, proof int64) {
+	return domainBytes(key.Domain), scratchBytes(key)
+}
+
+// take returns a scratch that no other proof uses.
+func (p *prover) take() *scratch {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if last := len(p.idle) - 1; last >= 0 {
+		s := p.idle[last]
+		p.idle = p.idle[:last]
+		return s
+	}
+	return newScratch(p.key)
+}
+
+// put takes a scratch back, cleared.
+func (p *prover) put(s *scratch) {
+	s.clear()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.idle = append(p.idle, s)
 }
 
 // Prove implements backend.Prover. The sums over the witness run beside the quotient h; when h is there, its sum joins them.
 func (p *prover) Prove(ctx context.Context, in backend.Input) ([]byte, backend.Phases, error) {
-	s := p.scratch.Get().(*scratch)
-	defer p.scratch.Put(s)
-	defer s.clear()
+	s := p.take()
+	defer p.put(s)
 	if in.Read == nil {
 		in.Read = func() {}
 	}

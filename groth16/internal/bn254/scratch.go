@@ -63,9 +63,9 @@ func (s *scratch) clear() {
 	}
 }
 
-// ScratchBytes implements backend.Prover: an upper bound, whatever the witness.
-func (p *prover) ScratchBytes() int64 {
-	n, vars := p.key.Domain, p.key.Vars
+// scratchBytes bounds the memory of a scratch, whatever the witness.
+func scratchBytes(key *backend.ProvingKey) int64 {
+	n, vars := key.Domain, key.Vars
 	points := max(n, vars)
 	worker := adderBytesG1(points) + adderBytesG2(points) + maxBuckets(points)*(g1Size+g2Size)
 	return int64(3*n*fr.Bytes) + int64(planBytes(n)) + int64(planBytes(vars)) + int64(runtime.GOMAXPROCS(0)*worker)
