@@ -4,7 +4,6 @@ package bls12381
 
 import (
 	"context"
-	"math/big"
 	"sync"
 	"unsafe"
 
@@ -15,12 +14,13 @@ import (
 	"github.com/pinion-zk/pinion/groth16/internal/backend"
 )
 
-// msmG2 is a sum of scalars times points (Pippenger's algorithm). Its windows are tasks that don't depend on each other.
+// msmG2 is a sum of scalars times points (Pippenger's algorithm). It is made by tasks that don't depend on each other, for a few
+// windows each.
 type msmG2 struct {
-	plan    *plan
-	first   int                        // scalar of the first point
-	points  func() ([]affineG2, error) // read when the first task starts
-	windows []jacobianG2
+	plan   *plan
+	first  int                        // scalar of the first point
+	points func() ([]affineG2, error) // read when the first task starts
+	bits   []affineG2                 // once all tasks have ended, the sum is that of 2^i times point i
 }
 
 func newMSMG2(plan *plan, first int, section backend.Section) *msmG2 {
@@ -30,42 +30,65 @@ func newMSMG2(plan *plan, first int, section backend.Section) *msmG2 {
 	})}
 }
 
-// start starts a goroutine of g for each window. The plan must be made.
+// start starts the tasks as goroutines of g. The plan must be made.
 func (m *msmG2) start(ctx context.Context, g *errgroup.Group, workers chan *worker) {
-	m.windows = make([]jacobianG2, len(m.plan.windows))
-	for i := range m.windows {
-		g.Go(func() (err error) {
+	m.makeBits()
+	for _, task := range m.plan.tasks {
+		g.Go(func() error {
 			w := <-workers
 			defer func() { workers <- w }()
-			m.windows[i], err = m.window(ctx, w, i)
-			return err
+			return m.sum(ctx, w, task)
 		})
 	}
 }
 
-func (m *msmG2) window(ctx context.Context, w *worker, i int) (sum jacobianG2, err error) {
+func (m *msmG2) makeBits() { m.bits = make([]affineG2, len(m.plan.windows)*m.plan.width) }
+
+// sum makes the bits of a task's windows.
+func (m *msmG2) sum(ctx context.Context, w *worker, task span) error {
 	if err := ctx.Err(); err != nil {
-		return sum, err
+		return err
 	}
 	points, err := m.points()
 	if err != nil {
-		return sum, err
+		return err
 	}
-	w.bucketsG2 = reuse(w.bucketsG2, m.plan.grid.buckets)
-	if err := w.adderG2.sum(ctx, w.bucketsG2, points, m.first, m.plan.buckets(i)); err != nil {
-		return sum, err
+	w.bucketsG2 = reuse(w.bucketsG2, task.len()*m.plan.grid.buckets)
+	w.adderG2.begin(w.bucketsG2)
+	for i := task.lo; i < task.hi; i++ {
+		if err := w.adderG2.take(ctx, points, m.first, m.plan.buckets(i)); err != nil {
+			return err
+		}
 	}
-	return w.adderG2.weigh(ctx, w.bucketsG2, &m.plan.grid)
+	w.adderG2.end()
+	return w.adderG2.weigh(ctx, m.bits[task.lo*m.plan.width:task.hi*m.plan.width], w.bucketsG2, &m.plan.grid)
 }
 
-// result adds up the windows. All tasks must have ended.
-func (m *msmG2) result() jacobianG2 { return combineG2(m.windows, m.plan.width) }
+// multipleG2 is a point times a canonical scalar.
+type multipleG2 struct {
+	point  *affineG2
+	scalar [fr.Limbs]uint64
+}
 
-// addMultipleG2 adds k times p to sum.
-func addMultipleG2(sum *jacobianG2, p *affineG2, k *fr.Element) {
-	var scalar big.Int
-	var product jacobianG2
-	product.FromAffine(p)
-	product.ScalarMultiplication(&product, k.BigInt(&scalar))
-	sum.AddAssign(&product)
+// combineG2 adds up the bits of sums and, with the same doublings, multiples of points.
+func combineG2(bits [][]affineG2, multiples ...multipleG2) (sum jacobianG2) {
+	sum.FromAffine(&affineG2{})
+	top := fr.Bits
+	for _, b := range bits {
+		top = max(top, len(b))
+	}
+	for i := top - 1; i >= 0; i-- {
+		sum.DoubleAssign()
+		for _, b := range bits {
+			if i < len(b) {
+				sum.AddMixed(&b[i])
+			}
+		}
+		for _, m := range multiples {
+			if i < fr.Bits && m.scalar[i/64]>>(i%64)&1 != 0 {
+				sum.AddMixed(m.point)
+			}
+		}
+	}
+	return sum
 }

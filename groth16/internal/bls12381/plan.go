@@ -17,8 +17,8 @@ type lists struct{ terms, starts []uint32 }
 func (l lists) len() int            { return len(l.starts) - 1 }
 func (l lists) list(i int) []uint32 { return l.terms[l.starts[i]:l.starts[i+1]] }
 
-// blockFor is the size of blocks for sums of n points, limited: halves of it are in whole lanes.
-func blockFor(n, limit int) int { return min(max(n+2*lanes-1, 2*lanes)/(2*lanes)*(2*lanes), limit) }
+// blockFor is the size of blocks for sums of up to n points, limited: enough for n points in each window at least.
+func blockFor(n, limit int) int { return min(64*n, limit) }
 
 // ahead is how many terms' points are fetched from memory at a time.
 const ahead = 256
@@ -37,6 +37,8 @@ type plan struct {
 	live    []uint32     // indices of the scalars that aren't zero
 	wide    []uint32     // those of them that have more than one digit
 	windows []window
+	ends    []int  // of each window's terms
+	tasks   []span // of windows that are summed up at once
 	grid    grid
 
 	terms, starts []uint32 // memory for the windows' lists
@@ -47,6 +49,15 @@ type window struct {
 	once    sync.Once
 	buckets lists // before they are sorted, memory for them
 }
+
+// span are the numbers from lo to below hi.
+type span struct{ lo, hi int }
+
+func (s span) len() int { return s.hi - s.lo }
+
+// taskSize is how many additions make a task worth while: fewer, and the inversions that an adder needs for each block would
+// tell.
+const taskSize = 8192
 
 const (
 	maxWidth  = 16
@@ -71,22 +82,32 @@ func (p *plan) make(scalars []fr.Element) {
 	p.divide(&count)
 }
 
-// divide gives each window memory for its lists.
+// divide makes the windows that have a digit at all, with memory for their lists, and divides them into tasks.
 func (p *plan) divide(count *lengths) {
-	p.windows = make([]window, windowCount(p.width))
-	ends := make([]int, len(p.windows))
-	total := 0
-	for w := range p.windows {
-		total += count.reach(w * p.width)
-		ends[w] = total
+	p.ends, p.tasks = p.ends[:0], p.tasks[:0]
+	total, size := 0, taskSize
+	for w := range windowCount(p.width) {
+		reach := count.reach(w * p.width)
+		if reach == 0 {
+			break // nor has any window above
+		}
+		total += reach
+		p.ends = append(p.ends, total)
+		if size >= taskSize {
+			p.tasks = append(p.tasks, span{w, w})
+			size = 0
+		}
+		p.tasks[len(p.tasks)-1].hi++
+		size += reach + perBucket*p.grid.buckets
 	}
+	p.windows = make([]window, len(p.ends))
 	p.terms = reuse(p.terms, total)
 	p.starts = reuse(p.starts, len(p.windows)*p.startCount())
 	from := 0
-	for w := range p.windows {
+	for w, end := range p.ends {
 		starts := p.starts[w*p.startCount() : (w+1)*p.startCount()]
-		p.windows[w].buckets = lists{p.terms[from:ends[w]], starts}
-		from = ends[w]
+		p.windows[w].buckets = lists{p.terms[from:end], starts}
+		from = end
 	}
 }
 
@@ -141,7 +162,7 @@ func (l *lengths) reach(bit int) (n int) {
 
 // width is the width of windows with which the sum takes the fewest additions.
 func (l *lengths) width() int {
-	best, least := 0, math.Inf(1)
+	best, least := 0, math.MaxInt
 	for width := 2; width <= maxWidth; width++ {
 		if cost := l.cost(width); cost < least {
 			best, least = width, cost
@@ -150,13 +171,15 @@ func (l *lengths) width() int {
 	return best
 }
 
+// perBucket is the number of additions that weigh a bucket: one to a row and one to a column, and few to the bits of these.
+const perBucket = 2
+
 // cost is the number of additions with windows of the given width.
-func (l *lengths) cost(width int) (additions float64) {
-	// A bucket is added to a row and to a column; each of these costs two additions in Jacobian coordinates, twice as dear.
-	const perBucket, perLine = 2, 4
-	buckets := math.Exp2(float64(width - 1))
+func (l *lengths) cost(width int) (additions int) {
 	for w := range windowCount(width) {
-		additions += float64(l.reach(w*width)) + perBucket*buckets + perLine*2*math.Sqrt(buckets)
+		if reach := l.reach(w * width); reach > 0 {
+			additions += reach + perBucket<<(width-1)
+		}
 	}
 	return additions
 }
@@ -165,7 +188,7 @@ func (l *lengths) cost(width int) (additions float64) {
 // are no more than for n scalars of full length.
 func planBytes(n int) int {
 	dense := lengths{halfBits: n}
-	return n*(fr.Bytes+2*4) + 4*int(dense.cost(dense.width())) + gridBytes
+	return n*(fr.Bytes+2*4) + 4*dense.cost(dense.width()) + gridBytes
 }
 
 // recode adds half a window's range to every window but the last: the digit is then the window's bits less that half, from minus half
@@ -241,7 +264,7 @@ func (p *plan) digits(w int) func(v *fr.Element) (size, negative uint32) {
 	limb, shift := low/64, low%64
 	mask := uint64(1)<<p.width - 1
 	half := int64(1) << (p.width - 1)
-	if w == len(p.windows)-1 {
+	if w == windowCount(p.width)-1 {
 		half = 0
 		if limb == fr.Limbs-1 {
 			mask &= (signBit >> shift) - 1
@@ -267,32 +290,54 @@ func (p *plan) clear() {
 	clear(p.starts)
 }
 
-// grid splits the numbers 1 to n, n a power of two, into high*2^shift + low: a list for each high >= 1 and for each low >= 1
+// grid splits the numbers 1 to n, n a power of two, into high*2^shift + low: a line for each high >= 1 and for each low >= 1
 // of the numbers that have it, less one: the indices of their buckets.
 type grid struct {
-	buckets int // n
-	shift   int
-	rows    int   // lists of a high
-	lines   lists // the rows, then the columns
+	buckets int   // n
+	lines   lists // the rows, which are those of a high, then the columns
+	bits    lists // of each bit of the numbers: the lines that have it set
 }
+
+// flat is the width up to which each bucket is a row: there are so few that nothing is saved by adding them up in lines first.
+const flat = 5
 
 func newGrid(width int) grid {
 	n := 1 << (width - 1)
 	shift := (width - 1) / 2
-	g := grid{buckets: n, shift: shift, rows: n >> shift, lines: lists{starts: []uint32{0}}}
-	for high := 1; high <= n>>shift; high++ {
-		g.addLine(high<<shift, min((high+1)<<shift, n+1), 1)
+	if width <= flat {
+		shift = 0
 	}
-	for low := 1; low < 1<<shift; low++ {
-		g.addLine(low, n+1, 1<<shift)
+	rows, columns := n>>shift, 1<<shift-1
+	g := grid{buckets: n, lines: lists{starts: []uint32{0}}, bits: lists{starts: []uint32{0}}}
+	for high := 1; high <= rows; high++ {
+		g.lines.add(high<<shift, min((high+1)<<shift, n+1), 1)
+	}
+	for low := 1; low <= columns; low++ {
+		g.lines.add(low, n+1, 1<<shift)
+	}
+	for bit := range shift {
+		g.bits.addBit(bit, columns, rows)
+	}
+	for bit := range width - shift {
+		g.bits.addBit(bit, rows, 0)
 	}
 	return g
 }
 
-// addLine adds the list of the numbers from first, by steps, to below end.
-func (g *grid) addLine(first, end, step int) {
+// add adds the list of the numbers from first, by steps, to below end, less one.
+func (l *lists) add(first, end, step int) {
 	for v := first; v < end; v += step {
-		g.lines.terms = append(g.lines.terms, uint32(v-1)<<1)
+		l.terms = append(l.terms, uint32(v-1)<<1)
 	}
-	g.lines.starts = append(g.lines.starts, uint32(len(g.lines.terms)))
+	l.starts = append(l.starts, uint32(len(l.terms)))
+}
+
+// addBit adds the list of those of the numbers 1 to n that have the bit set, less one, moved by offset.
+func (l *lists) addBit(bit, n, offset int) {
+	for v := 1; v <= n; v++ {
+		if v>>bit&1 != 0 {
+			l.terms = append(l.terms, uint32(offset+v-1)<<1)
+		}
+	}
+	l.starts = append(l.starts, uint32(len(l.terms)))
 }

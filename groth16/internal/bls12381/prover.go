@@ -176,25 +176,26 @@ func (t *sums) finish(key *backend.ProvingKey) ([]byte, error) {
 	if _, err := s.SetRandom(); err != nil {
 		return nil, err
 	}
+	var minusRS fr.Element
+	minusRS.Mul(&r, &s).Neg(&minusRS)
 	delta1, delta2 := pointG1(key.Delta1), pointG2(key.Delta2)
-	a, b1, c, h, b2 := t.a.result(), t.b1.result(), t.c.result(), t.h.result(), t.b2.result()
-	a.AddMixed(pointG1(key.Alpha1))
-	b1.AddMixed(pointG1(key.Beta1))
-	b2.AddMixed(pointG2(key.Beta2))
-	addMultipleG1(&a, delta1, &r)
-	addMultipleG1(&b1, delta1, &s)
-	addMultipleG2(&b2, delta2, &s)
 	var pa, pb1, pc affineG1
 	var pb2 affineG2
-	pa.FromJacobian(&a)
-	pb1.FromJacobian(&b1)
-	pb2.FromJacobian(&b2)
-	c.AddAssign(&h)
-	addMultipleG1(&c, &pa, &s)
-	addMultipleG1(&c, &pb1, &r)
-	var rs fr.Element
-	addMultipleG1(&c, delta1, rs.Mul(&r, &s).Neg(&rs))
-	pc.FromJacobian(&c)
+	both(func() {
+		b2 := combineG2([][]affineG2{t.b2.bits}, multipleG2{delta2, s.Bits()})
+		b2.AddMixed(pointG2(key.Beta2))
+		pb2.FromJacobian(&b2)
+	}, func() {
+		a := combineG1([][]affineG1{t.a.bits}, multipleG1{delta1, r.Bits()})
+		a.AddMixed(pointG1(key.Alpha1))
+		pa.FromJacobian(&a)
+		b1 := combineG1([][]affineG1{t.b1.bits}, multipleG1{delta1, s.Bits()})
+		b1.AddMixed(pointG1(key.Beta1))
+		pb1.FromJacobian(&b1)
+		c := combineG1([][]affineG1{t.c.bits, t.h.bits},
+			multipleG1{&pa, s.Bits()}, multipleG1{&pb1, r.Bits()}, multipleG1{delta1, minusRS.Bits()})
+		pc.FromJacobian(&c)
+	})
 	if pa.IsInfinity() || pb2.IsInfinity() || pc.IsInfinity() {
 		return nil, errInfinity
 	}

@@ -29,8 +29,9 @@ func newScratch(key *backend.ProvingKey) *scratch {
 	n := runtime.GOMAXPROCS(0)
 	s := &scratch{c: make(fr.Vector, key.Domain), workers: make(chan *worker, n)}
 	points := max(key.Vars, key.Domain)
+	block1, block2 := blockFor(points, blockG1), blockFor(points, blockG2)
 	for range n {
-		s.workers <- &worker{adderG1: newAdderG1(points), adderG2: newAdderG2(points)}
+		s.workers <- &worker{adderG1: newAdderG1(block1), adderG2: newAdderG2(block2)}
 	}
 	return s
 }
@@ -69,12 +70,12 @@ func (s *scratch) clear() {
 func scratchBytes(key *backend.ProvingKey) int64 {
 	n, vars := key.Domain, key.Vars
 	points := max(n, vars)
-	worker := adderBytesG1(points) + adderBytesG2(points) + maxBuckets(points)*(g1Size+g2Size)
+	worker := adderBytesG1(blockFor(points, blockG1)) + adderBytesG2(blockFor(points, blockG2)) + maxBuckets(points)*(g1Size+g2Size)
 	return int64(3*n*fr.Bytes) + int64(planBytes(n)) + int64(planBytes(vars)) + int64(runtime.GOMAXPROCS(0)*worker)
 }
 
-// maxBuckets bounds the buckets of a window in a sum of up to n points.
+// maxBuckets bounds the buckets of a task in a sum of up to n points: those of its last window, and those before.
 func maxBuckets(n int) int {
 	dense := lengths{halfBits: n}
-	return 1 << (dense.width() - 1)
+	return 1<<(dense.width()-1) + taskSize/perBucket
 }

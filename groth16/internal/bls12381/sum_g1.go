@@ -28,12 +28,14 @@ type adderG1 struct {
 	slope, run     vectorG1 // rise and run, then the sums
 	tree, swap     vectorG1 // for the division
 
+	out   []affineG1 // where the sums go: list after list
+	next  int        // where the sum of the next list goes
 	lines []affineG1 // for weigh
+	peak  int        // points that there have been in the block
 }
 
-// newAdderG1 makes an adder for sums of up to n points.
-func newAdderG1(n int) *adderG1 {
-	block := blockFor(n, blockG1)
+// newAdderG1 makes an adder with blocks of the given size, halves of which are in whole lanes.
+func newAdderG1(block int) *adderG1 {
 	half := block / 2
 	return &adderG1{
 		block: block,
@@ -47,41 +49,58 @@ func newAdderG1(n int) *adderG1 {
 
 // clear erases the points that the adder has worked on.
 func (a *adderG1) clear() {
-	for _, v := range []vectorG1{a.x, a.y, a.x1, a.y1, a.x2, a.y2, a.slope, a.run, a.tree, a.swap} {
-		v.clear()
+	for _, v := range []vectorG1{a.x, a.y, a.tree} {
+		v.slice(0, a.peak).clear()
+	}
+	for _, v := range []vectorG1{a.x1, a.y1, a.x2, a.y2, a.slope, a.run, a.swap} {
+		v.slice(0, a.peak/2).clear()
 	}
 	clear(a.lines)
+	a.peak = 0
 }
 
-// adderBytesG1 is the memory of newAdderG1(n).
-func adderBytesG1(n int) int {
+// adderBytesG1 is the memory of newAdderG1(block), and of the lines for weigh.
+func adderBytesG1(block int) int {
 	const vectors = 13 // of half a block
-	return blockFor(n, blockG1)/2*(vectors*int(unsafe.Sizeof(fieldG1{}))+3*8) + maxLines*int(unsafe.Sizeof(affineG1{}))
+	return block/2*(vectors*int(unsafe.Sizeof(fieldG1{}))+3*8) + maxLines*int(unsafe.Sizeof(affineG1{}))
 }
 
-// sum sets out[i] to the sum of the points in list i of terms. Point k of a term is points[k-first]; those before first are left out.
-func (a *adderG1) sum(ctx context.Context, out, points []affineG1, first int, terms lists) error {
+// begin empties the block, and has the sums of the lists that follow put into out.
+func (a *adderG1) begin(out []affineG1) {
 	clear(out)
+	a.out, a.next = out, 0
+	a.runs, a.used, a.hasZero = a.runs[:0], 0, false
+}
+
+// take adds up the points of each list of terms. Point k of a term is points[k-first]; those before first are left out.
+// The sums are there after end.
+func (a *adderG1) take(ctx context.Context, points []affineG1, first int, terms lists) error {
 	fetched := 0
-	for i := range out {
+	for i := range terms.len() {
 		rest := terms.list(i)
 		for len(rest) > 0 {
 			if at := int(terms.starts[i+1]) - len(rest); at >= fetched {
 				fetched = min(at+ahead, len(terms.terms))
 				fetchG1(points, first, terms.terms[at:fetched])
 			}
-			rest = rest[a.load(out, i, points, first, rest):]
+			rest = rest[a.load(points, first, rest):]
 			if a.used < a.block {
 				continue
 			}
 			if err := ctx.Err(); err != nil {
 				return err
 			}
-			a.flush(out)
+			a.flush()
 		}
+		a.next++
 	}
-	a.flush(out)
 	return nil
+}
+
+// end finishes the sums.
+func (a *adderG1) end() {
+	a.flush()
+	a.out = nil
 }
 
 // fetchG1 reads a word of each point, so that all are on their way from memory before the first is needed.
@@ -95,11 +114,11 @@ func fetchG1(points []affineG1, first int, terms []uint32) {
 	runtime.KeepAlive(sum)
 }
 
-// load takes terms of list i into the block until it is full, and returns how many. A list's sum so far comes first.
-func (a *adderG1) load(out []affineG1, i int, points []affineG1, first int, terms []uint32) int {
+// load takes terms of a list into the block until it is full, and returns how many. The list's sum so far comes first.
+func (a *adderG1) load(points []affineG1, first int, terms []uint32) int {
 	start := a.used
-	if !out[i].IsInfinity() {
-		a.push(&out[i], false)
+	if sum := &a.out[a.next]; !sum.IsInfinity() {
+		a.push(sum, false)
 	}
 	taken := 0
 	for taken < len(terms) && a.used < a.block {
@@ -111,7 +130,7 @@ func (a *adderG1) load(out []affineG1, i int, points []affineG1, first int, term
 		a.push(&points[index], terms[taken-1]&1 != 0)
 	}
 	if a.used > start {
-		a.runs = append(a.runs, run{int32(i), int32(a.used - start)})
+		a.runs = append(a.runs, run{int32(a.next), int32(a.used - start)})
 	}
 	return taken
 }
@@ -128,12 +147,13 @@ func (a *adderG1) push(p *affineG1, negative bool) {
 }
 
 // flush adds up the block and empties it.
-func (a *adderG1) flush(out []affineG1) {
+func (a *adderG1) flush() {
+	a.peak = max(a.peak, (a.used+2*lanes-1)/(2*lanes)*(2*lanes))
 	for a.used > len(a.runs) {
 		a.round()
 	}
 	for i, r := range a.runs {
-		out[r.target] = affineG1{X: a.x.get(i), Y: a.y.get(i)}
+		a.out[r.target] = affineG1{X: a.x.get(i), Y: a.y.get(i)}
 	}
 	a.runs, a.used, a.hasZero = a.runs[:0], 0, false
 }
@@ -251,42 +271,25 @@ func (a *adderG1) exceptions(n int) {
 	}
 }
 
-// weigh returns the sum of (i+1) times buckets[i]. With i+1 = high*2^k + low it sums the buckets of each high and of each low,
-// which the adder does fast, and weighs only these.
-func (a *adderG1) weigh(ctx context.Context, buckets []affineG1, g *grid) (sum jacobianG1, err error) {
-	a.lines = reuse(a.lines, g.lines.len())
-	if err := a.sum(ctx, a.lines, buckets, 0, g.lines); err != nil {
-		return sum, err
-	}
-	sum = runningSumG1(a.lines[:g.rows])
-	for range g.shift {
-		sum.DoubleAssign()
-	}
-	low := runningSumG1(a.lines[g.rows:])
-	sum.AddAssign(&low)
-	return sum, nil
-}
-
-// runningSumG1 returns the sum of (i+1) times points[i].
-func runningSumG1(points []affineG1) (sum jacobianG1) {
-	var running jacobianG1
-	sum.FromAffine(&affineG1{})
-	running.FromAffine(&affineG1{})
-	for i := len(points) - 1; i >= 0; i-- {
-		running.AddMixed(&points[i])
-		sum.AddAssign(&running)
-	}
-	return sum
-}
-
-// combineG1 adds up the windows of a sum, the lowest first, each of the given width in bits.
-func combineG1(windows []jacobianG1, width int) (sum jacobianG1) {
-	sum.FromAffine(&affineG1{})
-	for i := len(windows) - 1; i >= 0; i-- {
-		for range width {
-			sum.DoubleAssign()
+// weigh does the last step of a sum for windows whose buckets lie one after the other. It leaves points in out, as many for each
+// window as it has bits, the lowest first: the sum of (i+1) times buckets[i] is that of 2^j times point j. For that it adds up the
+// buckets in lines, and then the lines in whose number each bit is set: sums of lists, which the adder does fast, and nothing else.
+func (a *adderG1) weigh(ctx context.Context, out, buckets []affineG1, g *grid) error {
+	lines := g.lines.len()
+	a.lines = reuse(a.lines, len(buckets)/g.buckets*lines)
+	a.begin(a.lines)
+	for ; len(buckets) > 0; buckets = buckets[g.buckets:] {
+		if err := a.take(ctx, buckets[:g.buckets], 0, g.lines); err != nil {
+			return err
 		}
-		sum.AddAssign(&windows[i])
 	}
-	return sum
+	a.end()
+	a.begin(out)
+	for rest := a.lines; len(rest) > 0; rest = rest[lines:] {
+		if err := a.take(ctx, rest[:lines], 0, g.bits); err != nil {
+			return err
+		}
+	}
+	a.end()
+	return nil
 }

@@ -64,18 +64,15 @@ func (v *verifier) Verify(proof, public []byte) (bool, error) {
 func sumOnce(points []affineG1, scalars []fr.Element) (sum affineG1, err error) {
 	var p plan
 	p.make(scalars)
-	adder := newAdderG1(len(scalars))
-	windows := make([]jacobianG1, len(p.windows))
-	buckets := make([]affineG1, p.grid.buckets)
-	for w := range windows {
-		if err := adder.sum(context.Background(), buckets, points, 0, p.buckets(w)); err != nil {
-			return sum, err
-		}
-		if windows[w], err = adder.weigh(context.Background(), buckets, &p.grid); err != nil {
+	m := msmG1{plan: &p, points: func() ([]affineG1, error) { return points, nil }}
+	m.makeBits()
+	w := &worker{adderG1: newAdderG1(blockFor(len(scalars), blockG1))}
+	for _, task := range p.tasks {
+		if err := m.sum(context.Background(), w, task); err != nil {
 			return sum, err
 		}
 	}
-	total := combineG1(windows, p.width)
+	total := combineG1([][]affineG1{m.bits})
 	sum.FromJacobian(&total)
 	return sum, nil
 }

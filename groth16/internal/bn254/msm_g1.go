@@ -2,7 +2,6 @@ package bn254
 
 import (
 	"context"
-	"math/big"
 	"sync"
 	"unsafe"
 
@@ -13,12 +12,13 @@ import (
 	"github.com/pinion-zk/pinion/groth16/internal/backend"
 )
 
-// msmG1 is a sum of scalars times points (Pippenger's algorithm). Its windows are tasks that don't depend on each other.
+// msmG1 is a sum of scalars times points (Pippenger's algorithm). It is made by tasks that don't depend on each other, for a few
+// windows each.
 type msmG1 struct {
-	plan    *plan
-	first   int                        // scalar of the first point
-	points  func() ([]affineG1, error) // read when the first task starts
-	windows []jacobianG1
+	plan   *plan
+	first  int                        // scalar of the first point
+	points func() ([]affineG1, error) // read when the first task starts
+	bits   []affineG1                 // once all tasks have ended, the sum is that of 2^i times point i
 }
 
 func newMSMG1(plan *plan, first int, section backend.Section) *msmG1 {
@@ -28,42 +28,65 @@ func newMSMG1(plan *plan, first int, section backend.Section) *msmG1 {
 	})}
 }
 
-// start starts a goroutine of g for each window. The plan must be made.
+// start starts the tasks as goroutines of g. The plan must be made.
 func (m *msmG1) start(ctx context.Context, g *errgroup.Group, workers chan *worker) {
-	m.windows = make([]jacobianG1, len(m.plan.windows))
-	for i := range m.windows {
-		g.Go(func() (err error) {
+	m.makeBits()
+	for _, task := range m.plan.tasks {
+		g.Go(func() error {
 			w := <-workers
 			defer func() { workers <- w }()
-			m.windows[i], err = m.window(ctx, w, i)
-			return err
+			return m.sum(ctx, w, task)
 		})
 	}
 }
 
-func (m *msmG1) window(ctx context.Context, w *worker, i int) (sum jacobianG1, err error) {
+func (m *msmG1) makeBits() { m.bits = make([]affineG1, len(m.plan.windows)*m.plan.width) }
+
+// sum makes the bits of a task's windows.
+func (m *msmG1) sum(ctx context.Context, w *worker, task span) error {
 	if err := ctx.Err(); err != nil {
-		return sum, err
+		return err
 	}
 	points, err := m.points()
 	if err != nil {
-		return sum, err
+		return err
 	}
-	w.bucketsG1 = reuse(w.bucketsG1, m.plan.grid.buckets)
-	if err := w.adderG1.sum(ctx, w.bucketsG1, points, m.first, m.plan.buckets(i)); err != nil {
-		return sum, err
+	w.bucketsG1 = reuse(w.bucketsG1, task.len()*m.plan.grid.buckets)
+	w.adderG1.begin(w.bucketsG1)
+	for i := task.lo; i < task.hi; i++ {
+		if err := w.adderG1.take(ctx, points, m.first, m.plan.buckets(i)); err != nil {
+			return err
+		}
 	}
-	return w.adderG1.weigh(ctx, w.bucketsG1, &m.plan.grid)
+	w.adderG1.end()
+	return w.adderG1.weigh(ctx, m.bits[task.lo*m.plan.width:task.hi*m.plan.width], w.bucketsG1, &m.plan.grid)
 }
 
-// result adds up the windows. All tasks must have ended.
-func (m *msmG1) result() jacobianG1 { return combineG1(m.windows, m.plan.width) }
+// multipleG1 is a point times a canonical scalar.
+type multipleG1 struct {
+	point  *affineG1
+	scalar [fr.Limbs]uint64
+}
 
-// addMultipleG1 adds k times p to sum.
-func addMultipleG1(sum *jacobianG1, p *affineG1, k *fr.Element) {
-	var scalar big.Int
-	var product jacobianG1
-	product.FromAffine(p)
-	product.ScalarMultiplication(&product, k.BigInt(&scalar))
-	sum.AddAssign(&product)
+// combineG1 adds up the bits of sums and, with the same doublings, multiples of points.
+func combineG1(bits [][]affineG1, multiples ...multipleG1) (sum jacobianG1) {
+	sum.FromAffine(&affineG1{})
+	top := fr.Bits
+	for _, b := range bits {
+		top = max(top, len(b))
+	}
+	for i := top - 1; i >= 0; i-- {
+		sum.DoubleAssign()
+		for _, b := range bits {
+			if i < len(b) {
+				sum.AddMixed(&b[i])
+			}
+		}
+		for _, m := range multiples {
+			if i < fr.Bits && m.scalar[i/64]>>(i%64)&1 != 0 {
+				sum.AddMixed(m.point)
+			}
+		}
+	}
+	return sum
 }

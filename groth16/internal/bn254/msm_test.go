@@ -80,7 +80,7 @@ func checkMSM(t *testing.T, scalars []fr.Element, g1 []curve.G1Affine, g2 []curv
 	var p plan
 	p.make(canonical)
 	workers := make(chan *worker, 1)
-	workers <- &worker{adderG1: newAdderG1(min(len(scalars), 70)), adderG2: newAdderG2(min(len(scalars), 70))}
+	workers <- &worker{adderG1: newAdderG1(blockFor(len(scalars), 80)), adderG2: newAdderG2(blockFor(len(scalars), 80))}
 	m1, m2 := newMSMG1(&p, first, memory(bytesOf(g1))), newMSMG2(&p, first, memory(bytesOf(g2)))
 	var g errgroup.Group
 	m1.start(context.Background(), &g, workers)
@@ -96,10 +96,10 @@ func checkMSM(t *testing.T, scalars []fr.Element, g1 []curve.G1Affine, g2 []curv
 	if _, err := want2.MultiExp(g2, scalars[first:], ecc.MultiExpConfig{}); err != nil {
 		t.Fatal(err)
 	}
-	if got := m1.result(); !got.Equal(&want1) {
+	if got := combineG1([][]affineG1{m1.bits}); !got.Equal(&want1) {
 		t.Errorf("G1: a wrong sum")
 	}
-	if got := m2.result(); !got.Equal(&want2) {
+	if got := combineG2([][]affineG2{m2.bits}); !got.Equal(&want2) {
 		t.Errorf("G2: a wrong sum")
 	}
 }

@@ -28,12 +28,14 @@ type adderG2 struct {
 	slope, run     vectorG2 // rise and run, then the sums
 	tree, swap     vectorG2 // for the division
 
+	out   []affineG2 // where the sums go: list after list
+	next  int        // where the sum of the next list goes
 	lines []affineG2 // for weigh
+	peak  int        // points that there have been in the block
 }
 
-// newAdderG2 makes an adder for sums of up to n points.
-func newAdderG2(n int) *adderG2 {
-	block := blockFor(n, blockG2)
+// newAdderG2 makes an adder with blocks of the given size, halves of which are in whole lanes.
+func newAdderG2(block int) *adderG2 {
 	half := block / 2
 	return &adderG2{
 		block: block,
@@ -47,41 +49,58 @@ func newAdderG2(n int) *adderG2 {
 
 // clear erases the points that the adder has worked on.
 func (a *adderG2) clear() {
-	for _, v := range []vectorG2{a.x, a.y, a.x1, a.y1, a.x2, a.y2, a.slope, a.run, a.tree, a.swap} {
-		v.clear()
+	for _, v := range []vectorG2{a.x, a.y, a.tree} {
+		v.slice(0, a.peak).clear()
+	}
+	for _, v := range []vectorG2{a.x1, a.y1, a.x2, a.y2, a.slope, a.run, a.swap} {
+		v.slice(0, a.peak/2).clear()
 	}
 	clear(a.lines)
+	a.peak = 0
 }
 
-// adderBytesG2 is the memory of newAdderG2(n).
-func adderBytesG2(n int) int {
+// adderBytesG2 is the memory of newAdderG2(block), and of the lines for weigh.
+func adderBytesG2(block int) int {
 	const vectors = 13 // of half a block
-	return blockFor(n, blockG2)/2*(vectors*int(unsafe.Sizeof(fieldG2{}))+3*8) + maxLines*int(unsafe.Sizeof(affineG2{}))
+	return block/2*(vectors*int(unsafe.Sizeof(fieldG2{}))+3*8) + maxLines*int(unsafe.Sizeof(affineG2{}))
 }
 
-// sum sets out[i] to the sum of the points in list i of terms. Point k of a term is points[k-first]; those before first are left out.
-func (a *adderG2) sum(ctx context.Context, out, points []affineG2, first int, terms lists) error {
+// begin empties the block, and has the sums of the lists that follow put into out.
+func (a *adderG2) begin(out []affineG2) {
 	clear(out)
+	a.out, a.next = out, 0
+	a.runs, a.used, a.hasZero = a.runs[:0], 0, false
+}
+
+// take adds up the points of each list of terms. Point k of a term is points[k-first]; those before first are left out.
+// The sums are there after end.
+func (a *adderG2) take(ctx context.Context, points []affineG2, first int, terms lists) error {
 	fetched := 0
-	for i := range out {
+	for i := range terms.len() {
 		rest := terms.list(i)
 		for len(rest) > 0 {
 			if at := int(terms.starts[i+1]) - len(rest); at >= fetched {
 				fetched = min(at+ahead, len(terms.terms))
 				fetchG2(points, first, terms.terms[at:fetched])
 			}
-			rest = rest[a.load(out, i, points, first, rest):]
+			rest = rest[a.load(points, first, rest):]
 			if a.used < a.block {
 				continue
 			}
 			if err := ctx.Err(); err != nil {
 				return err
 			}
-			a.flush(out)
+			a.flush()
 		}
+		a.next++
 	}
-	a.flush(out)
 	return nil
+}
+
+// end finishes the sums.
+func (a *adderG2) end() {
+	a.flush()
+	a.out = nil
 }
 
 // fetchG2 reads a word of each point, so that all are on their way from memory before the first is needed.
@@ -95,11 +114,11 @@ func fetchG2(points []affineG2, first int, terms []uint32) {
 	runtime.KeepAlive(sum)
 }
 
-// load takes terms of list i into the block until it is full, and returns how many. A list's sum so far comes first.
-func (a *adderG2) load(out []affineG2, i int, points []affineG2, first int, terms []uint32) int {
+// load takes terms of a list into the block until it is full, and returns how many. The list's sum so far comes first.
+func (a *adderG2) load(points []affineG2, first int, terms []uint32) int {
 	start := a.used
-	if !out[i].IsInfinity() {
-		a.push(&out[i], false)
+	if sum := &a.out[a.next]; !sum.IsInfinity() {
+		a.push(sum, false)
 	}
 	taken := 0
 	for taken < len(terms) && a.used < a.block {
@@ -111,7 +130,7 @@ func (a *adderG2) load(out []affineG2, i int, points []affineG2, first int, term
 		a.push(&points[index], terms[taken-1]&1 != 0)
 	}
 	if a.used > start {
-		a.runs = append(a.runs, run{int32(i), int32(a.used - start)})
+		a.runs = append(a.runs, run{int32(a.next), int32(a.used - start)})
 	}
 	return taken
 }
@@ -128,12 +147,13 @@ func (a *adderG2) push(p *affineG2, negative bool) {
 }
 
 // flush adds up the block and empties it.
-func (a *adderG2) flush(out []affineG2) {
+func (a *adderG2) flush() {
+	a.peak = max(a.peak, (a.used+2*lanes-1)/(2*lanes)*(2*lanes))
 	for a.used > len(a.runs) {
 		a.round()
 	}
 	for i, r := range a.runs {
-		out[r.target] = affineG2{X: a.x.get(i), Y: a.y.get(i)}
+		a.out[r.target] = affineG2{X: a.x.get(i), Y: a.y.get(i)}
 	}
 	a.runs, a.used, a.hasZero = a.runs[:0], 0, false
 }
@@ -251,42 +271,25 @@ func (a *adderG2) exceptions(n int) {
 	}
 }
 
-// weigh returns the sum of (i+1) times buckets[i]. With i+1 = high*2^k + low it sums the buckets of each high and of each low,
-// which the adder does fast, and weighs only these.
-func (a *adderG2) weigh(ctx context.Context, buckets []affineG2, g *grid) (sum jacobianG2, err error) {
-	a.lines = reuse(a.lines, g.lines.len())
-	if err := a.sum(ctx, a.lines, buckets, 0, g.lines); err != nil {
-		return sum, err
-	}
-	sum = runningSumG2(a.lines[:g.rows])
-	for range g.shift {
-		sum.DoubleAssign()
-	}
-	low := runningSumG2(a.lines[g.rows:])
-	sum.AddAssign(&low)
-	return sum, nil
-}
-
-// runningSumG2 returns the sum of (i+1) times points[i].
-func runningSumG2(points []affineG2) (sum jacobianG2) {
-	var running jacobianG2
-	sum.FromAffine(&affineG2{})
-	running.FromAffine(&affineG2{})
-	for i := len(points) - 1; i >= 0; i-- {
-		running.AddMixed(&points[i])
-		sum.AddAssign(&running)
-	}
-	return sum
-}
-
-// combineG2 adds up the windows of a sum, the lowest first, each of the given width in bits.
-func combineG2(windows []jacobianG2, width int) (sum jacobianG2) {
-	sum.FromAffine(&affineG2{})
-	for i := len(windows) - 1; i >= 0; i-- {
-		for range width {
-			sum.DoubleAssign()
+// weigh does the last step of a sum for windows whose buckets lie one after the other. It leaves points in out, as many for each
+// window as it has bits, the lowest first: the sum of (i+1) times buckets[i] is that of 2^j times point j. For that it adds up the
+// buckets in lines, and then the lines in whose number each bit is set: sums of lists, which the adder does fast, and nothing else.
+func (a *adderG2) weigh(ctx context.Context, out, buckets []affineG2, g *grid) error {
+	lines := g.lines.len()
+	a.lines = reuse(a.lines, len(buckets)/g.buckets*lines)
+	a.begin(a.lines)
+	for ; len(buckets) > 0; buckets = buckets[g.buckets:] {
+		if err := a.take(ctx, buckets[:g.buckets], 0, g.lines); err != nil {
+			return err
 		}
-		sum.AddAssign(&windows[i])
 	}
-	return sum
+	a.end()
+	a.begin(out)
+	for rest := a.lines; len(rest) > 0; rest = rest[lines:] {
+		if err := a.take(ctx, rest[:lines], 0, g.bits); err != nil {
+			return err
+		}
+	}
+	a.end()
+	return nil
 }
