@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
 
 	"github.com/pinion-zk/pinion/groth16/internal/backend"
 )
@@ -17,7 +18,7 @@ var ErrInvalidProof = errors.New("invalid proof")
 type VerifyingKey struct {
 	curve    Curve
 	points   backend.VerifyingKey
-	verifier backend.Verifier
+	verifier func() (backend.Verifier, error) // made when it is first asked for: a pairing, and the lines of two points
 }
 
 // NewVerifyingKey makes a key of points as a zkey has them (see ProvingKey), which it checks and copies. ic has a point for the constant
@@ -56,10 +57,7 @@ func NewVerifyingKey(c Curve, alpha1, beta2, gamma2, delta2, ic []byte) (*Verify
 		Alpha1: slices.Clone(alpha1), Beta2: slices.Clone(beta2), Gamma2: slices.Clone(gamma2), Delta2: slices.Clone(delta2),
 		IC: slices.Clone(ic),
 	}
-	verifier, err := curve.NewVerifier(&points)
-	if err != nil {
-		return nil, fmt.Errorf("verifying key: %w", err)
-	}
+	verifier := sync.OnceValues(func() (backend.Verifier, error) { return curve.NewVerifier(&points) })
 	return &VerifyingKey{curve: c, points: points, verifier: verifier}, nil
 }
 
@@ -82,7 +80,11 @@ func (vk *VerifyingKey) Verify(proof *Proof, pub Public) error {
 	if err := pub.check(vk.curve, vk.Public()); err != nil {
 		return err
 	}
-	ok, err := vk.verifier.Verify(proof.raw, pub)
+	verifier, err := vk.verifier()
+	if err != nil {
+		return fmt.Errorf("verifying key: %w", err)
+	}
+	ok, err := verifier.Verify(proof.raw, pub)
 	if err != nil {
 		return err
 	}

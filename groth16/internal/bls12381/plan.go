@@ -72,8 +72,9 @@ func (p *plan) make(scalars []fr.Element) {
 	copy(p.scalars, scalars)
 	var count lengths
 	for i := range p.scalars {
-		count[halve(&p.scalars[i])]++
+		count.add(halve(&p.scalars[i]))
 	}
+	count.accumulate()
 	width := count.width()
 	if width != p.width {
 		p.width, p.grid = width, newGrid(width)
@@ -148,17 +149,29 @@ func bitLen(v *fr.Element) int {
 // windowCount is the number of windows that take halved scalars, with the carry out of the last but one.
 func windowCount(width int) int { return (halfBits + width) / width }
 
-// lengths counts scalars by their length in bits.
+// lengths has, for each length in bits, the number of scalars that have it or are longer.
 type lengths [halfBits + 1]int
+
+// add counts a scalar; accumulate makes the numbers of what was counted.
+func (l *lengths) add(length int) { l[length]++ }
+
+func (l *lengths) accumulate() {
+	for i := len(l) - 1; i > 0; i-- {
+		l[i-1] += l[i]
+	}
+}
+
+// dense are the lengths of n scalars that are as long as can be.
+func dense(n int) (l lengths) {
+	for i := range l {
+		l[i] = n
+	}
+	return l
+}
 
 // reach counts the scalars that may have a digit in a window that starts at the given bit: those with bits there, and those one bit
 // shorter, which may have a carry. Zero has none.
-func (l *lengths) reach(bit int) (n int) {
-	for _, count := range l[min(max(bit-1, 1), len(l)):] {
-		n += count
-	}
-	return n
-}
+func (l *lengths) reach(bit int) int { return l[max(bit-1, 1)] }
 
 // width is the width of windows with which the sum takes the fewest additions.
 func (l *lengths) width() int {
@@ -187,8 +200,8 @@ func (l *lengths) cost(width int) (additions int) {
 // planBytes bounds the memory of a plan for n scalars. Its terms and starts are no more than the additions of its sum, and these
 // are no more than for n scalars of full length.
 func planBytes(n int) int {
-	dense := lengths{halfBits: n}
-	return n*(fr.Bytes+2*4) + 4*dense.cost(dense.width()) + gridBytes
+	longest := dense(n)
+	return n*(fr.Bytes+2*4) + 4*longest.cost(longest.width()) + gridBytes
 }
 
 // recode adds half a window's range to every window but the last: the digit is then the window's bits less that half, from minus half

@@ -76,6 +76,6 @@ func scratchBytes(key *backend.ProvingKey) int64 {
 
 // maxBuckets bounds the buckets of a task in a sum of up to n points: those of its last window, and those before.
 func maxBuckets(n int) int {
-	dense := lengths{halfBits: n}
-	return 1<<(dense.width()-1) + taskSize/perBucket
+	longest := dense(n)
+	return 1<<(longest.width()-1) + taskSize/perBucket
 }
