@@ -19,10 +19,18 @@ const (
 	meterPeriod = 1 << 16  // calls and turns between two looks at the context: about a millisecond
 )
 
+// What a module of circom's has less of. Compiling cannot be interrupted, and its time grows with the square of the depth of blocks (circom's
+// own code nests about 20); and a table is memory beside that of a calculation (circom's has an element for each template).
+const (
+	maxBlockDepth    = 1000
+	maxTableElements = 1 << 20
+)
+
 // Sections of a WebAssembly module, and the instructions with a meaning here: https://webassembly.github.io/spec/core/binary/
 const (
 	wasmCustom    = 0
 	wasmImports   = 2
+	wasmTables    = 4
 	wasmGlobals   = 6
 	wasmExports   = 7
 	wasmCode      = 10
@@ -77,6 +85,8 @@ func meter(wasm []byte) ([]byte, error) {
 			if body.err == nil && m.handler < 0 {
 				return wasm, nil
 			}
+		case wasmTables:
+			checkTables(body)
 		case wasmGlobals:
 			n := body.uint()
 			m.globals += int(n)
@@ -153,6 +163,16 @@ func (m *moduleMeter) imports(r *wasmReader) {
 	}
 }
 
+// checkTables reads past the tables that the module makes.
+func checkTables(r *wasmReader) {
+	for n := r.uint(); n > 0 && r.err == nil; n-- {
+		r.byte() // type of the elements
+		if least := r.limits(); least > maxTableElements {
+			r.fail(fmt.Sprintf("a table of %d elements, which is more than %d", least, maxTableElements))
+		}
+	}
+}
+
 // code inserts the count at the start of every function and loop.
 func (m *moduleMeter) code(r *wasmReader) []byte {
 	n := r.uint()
@@ -165,9 +185,18 @@ func (m *moduleMeter) code(r *wasmReader) []byte {
 			f.byte()
 		}
 		body := slices.Concat(f.taken(), count)
-		for f.err == nil && f.at < len(f.data) {
-			if op := m.instruction(f); op == opLoop {
+		for depth := 0; f.err == nil && f.at < len(f.data); {
+			switch m.instruction(f) {
+			case opLoop:
 				body = append(append(body, f.taken()...), count...)
+				depth++
+			case opBlock, opIf:
+				depth++
+			case opEnd:
+				depth--
+			}
+			if depth > maxBlockDepth {
+				f.fail(fmt.Sprintf("blocks nested deeper than %d levels", maxBlockDepth))
 			}
 		}
 		body = append(body, f.taken()...)
@@ -175,7 +204,7 @@ func (m *moduleMeter) code(r *wasmReader) []byte {
 		out = append(out, body...)
 		r.err = cmp.Or(r.err, f.err)
 	}
-	return out
+	return append(out, r.rest()...) // nothing, or what makes the module invalid
 }
 
 func (m *moduleMeter) count() []byte {
@@ -202,11 +231,6 @@ func (m *moduleMeter) instruction(r *wasmReader) byte {
 		if int(r.uint()) >= m.globals {
 			r.fail("a global that isn't there") // it would be the counter
 		}
-	case op == 0x0e: // br_table
-		for n := r.uint(); n > 0 && r.err == nil; n-- {
-			r.uint()
-		}
-		r.uint()
 	case op == 0x11, 0x28 <= op && op <= 0x3e: // call_indirect, loads and stores
 		r.uint()
 		r.uint()

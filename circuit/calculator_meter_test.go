@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"slices"
 	"testing"
 	"time"
 
@@ -30,6 +31,9 @@ func TestMeterRefuses(t *testing.T) {
 		{"section twice", []byte(magic + "\x03\x01\x00\x03\x01\x00"), "its section 3 is out of order"},
 		{"the counter's index", in(opI32Const, 1, opGlobalSet, 0), "at byte 371 it has a global that isn't there"},
 		{"vector instruction", in(0xfd, 0), "at byte 368 it has instruction 0xfd, which circom doesn't use"},
+		{"deep blocks", in(slices.Concat(bytes.Repeat([]byte{opBlock, noResult}, 1001), bytes.Repeat([]byte{opEnd}, 1001))...), "at byte 2371 it has blocks nested deeper than 1000 levels"},
+		{"branch table", in(0x0e, 0, 0), "at byte 368 it has instruction 0x0e, which circom doesn't use"},
+		{"large table", []byte(magic + "\x04\x07\x01\x70\x00\x80\x80\x80\x40"), "at byte 17 it has a table of 134217728 elements, which is more than 1048576"},
 		{"endless constant", in(append([]byte{opI32Const}, bytes.Repeat([]byte{0xff}, 10)...)...), "at byte 378 it has an integer of more than 64 bits"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -65,6 +69,8 @@ func FuzzMeter(f *testing.F) {
 	f.Add(newFake().with("init", forever).build())
 	f.Add(newFake().with("init", []byte{opI32Const, 1, opGlobalSet, 0}).build())
 	f.Add([]byte("\x00asm\x01\x00\x00\x00"))
+	f.Add([]byte("\x00asm\x01\x00\x00\x00" + // a byte after the last function's code
+		"\x01\x05\x01\x60\x01\x7f\x00" + "\x02\x1c\x01\x07runtime\x10exceptionHandler\x00\x00" + "\x0a\x02\x00\x00"))
 	ctx := context.Background()
 	r := wazero.NewRuntimeWithConfig(ctx, wazero.NewRuntimeConfigInterpreter())
 	f.Cleanup(func() { r.Close(ctx) })

@@ -64,12 +64,14 @@ func (r *wasmReader) sub(n uint32) *wasmReader {
 
 func (r *wasmReader) name() string { return string(r.sub(r.uint()).data) }
 
-func (r *wasmReader) limits() {
+// limits reads the size that a table or memory has at first, and past the most that it may have.
+func (r *wasmReader) limits() (least uint32) {
 	flags := r.byte()
-	r.uint()
+	least = r.uint()
 	if flags&1 != 0 {
 		r.uint()
 	}
+	return least
 }
 
 // taken is what was read since it was last asked.

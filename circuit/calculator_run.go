@@ -218,6 +218,9 @@ func (x *calculation) raise(code uint32) {
 
 // noteMessage takes one of the messages that come before a failed assertion.
 func (x *calculation) noteMessage() {
+	if x.module == nil || x.message.Len() >= maxMessage { // no module yet: in its start function, which circom doesn't make
+		return
+	}
 	next := x.module.ExportedFunction("getMessageChar")
 	if next == nil {
 		return
