@@ -9,7 +9,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"syscall"
 )
 
 // Files are the paths of what a circuit is added from. Only the zkey must be given.
@@ -63,7 +62,7 @@ func (c *Catalogue) publish(entry, name string) error {
 		return err
 	}
 	err := os.Rename(entry, c.path(name))
-	if errors.Is(err, syscall.ENOTEMPTY) || errors.Is(err, fs.ErrExist) {
+	if errors.Is(err, fs.ErrExist) {
 		return fmt.Errorf("%w: remove it first", ErrExists)
 	}
 	if err != nil {
@@ -84,7 +83,7 @@ func (c *Catalogue) build(ctx context.Context, dir, name string, files Files, pr
 	defer func() { err = errors.Join(err, z.Close()) }()
 
 	if files.Wasm != "" {
-		if err := copyFile(filepath.Join(dir, wasmFile), files.Wasm); err != nil {
+		if err := copyFile(ctx, filepath.Join(dir, wasmFile), files.Wasm); err != nil {
 			return nil, err
 		}
 		if err := checkWasm(ctx, filepath.Join(dir, wasmFile), Shape{z.Curve, z.Vars}, c.calculatorOptions()); err != nil {
@@ -93,7 +92,7 @@ func (c *Catalogue) build(ctx context.Context, dir, name string, files Files, pr
 	}
 	var r *R1CS
 	if files.R1CS != "" {
-		if err := copyFile(filepath.Join(dir, r1csFile), files.R1CS); err != nil {
+		if err := copyFile(ctx, filepath.Join(dir, r1csFile), files.R1CS); err != nil {
 			return nil, err
 		}
 		if r, err = OpenR1CS(filepath.Join(dir, r1csFile)); err != nil {
@@ -172,14 +171,22 @@ func writeJSON(path string, v any) error {
 	})
 }
 
-func copyFile(to, from string) error {
-	src, err := os.Open(from)
+func copyFile(ctx context.Context, to, from string) error {
+	src, _, err := openRegular(from)
 	if err != nil {
 		return err
 	}
 	defer src.Close()
 	return writeAtomically(to, func(f *os.File) error {
-		_, err := io.Copy(f, src)
-		return err
+		for {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			if _, err := io.CopyN(f, src, 64<<20); errors.Is(err, io.EOF) {
+				return nil
+			} else if err != nil {
+				return err
+			}
+		}
 	})
 }

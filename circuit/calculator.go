@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"math"
 	"runtime"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	"github.com/pinion-zk/pinion/groth16"
@@ -27,7 +29,7 @@ const (
 // CalculatorOptions say where compiled code is kept and how much memory a calculation may take.
 type CalculatorOptions struct {
 	// CacheDir keeps the compiled code for later processes; empty keeps none. It is made if it isn't there, for its owner only: who
-	// can write to it can run code in this process.
+	// can write to it can run code in this process. Where this process may not write, and the code isn't there, none is kept.
 	CacheDir string
 	// MemoryLimit bounds the linear memory of one calculation, in bytes, rounded down to pages of 64 KiB; 0 means 1 GiB.
 	MemoryLimit int64
@@ -108,6 +110,9 @@ func (c *Calculator) open(ctx context.Context, wasm []byte, cacheDir string) err
 
 func (c *Calculator) compileCached(ctx context.Context, wasm []byte, cacheDir string) error {
 	code, err := openCodeCache(cacheDir, wasm)
+	if errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS) { // a catalogue that is shared and not ours to write to
+		return c.compile(ctx, wasm, wazero.NewRuntimeConfigCompiler())
+	}
 	if err != nil {
 		return fmt.Errorf("cache of compiled witness calculators: %w", err)
 	}
@@ -118,7 +123,7 @@ func (c *Calculator) compileCached(ctx context.Context, wasm []byte, cacheDir st
 	if err := c.compile(ctx, wasm, wazero.NewRuntimeConfigCompiler().WithCompilationCache(c.cache)); err != nil {
 		return err
 	}
-	if err := code.seal(); err != nil {
+	if err := code.seal(); err != nil && !errors.Is(err, fs.ErrNotExist) { // not there: another process cleared it away
 		return fmt.Errorf("cache of compiled witness calculators: %w", err)
 	}
 	return nil

@@ -107,10 +107,16 @@ func (c *Catalogue) Open(ref Ref) (*Circuit, error) {
 		return nil, err
 	}
 	circuit, err := openCircuit(c.path(ref.Name), *info, c.calculatorOptions())
-	if err != nil {
-		return nil, fmt.Errorf("circuit %s: %w", ref.Name, err)
+	if err == nil {
+		return circuit, nil
 	}
-	return circuit, nil
+	switch now, gone := c.Info(ref); { // was it removed, or replaced, meanwhile?
+	case gone != nil:
+		return nil, gone
+	case *now != *info:
+		return c.Open(ref)
+	}
+	return nil, fmt.Errorf("circuit %s: %w", ref.Name, err)
 }
 
 // Check reads all of a circuit: checksums, and whether its files still fit each other. Stages are "checksums" and "constraints".

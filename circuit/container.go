@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"syscall"
 )
 
 // maxSections is far above what any iden3 format has (fflonk keys: 17), and keeps a hostile count from costing memory.
@@ -32,11 +33,11 @@ type span struct {
 }
 
 func openContainer(path, magic string, newest uint32) (*container, error) {
-	f, err := os.Open(path)
+	f, stat, err := openRegular(path)
 	if err != nil {
 		return nil, err
 	}
-	c := &container{name: filepath.Base(path), file: f, sections: map[uint32]span{}}
+	c := &container{name: filepath.Base(path), file: f, stat: stat, size: stat.Size(), sections: map[uint32]span{}}
 	if err := c.readFrame(magic, newest); err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
@@ -44,15 +45,6 @@ func openContainer(path, magic string, newest uint32) (*container, error) {
 }
 
 func (c *container) readFrame(magic string, newest uint32) error {
-	var err error
-	if c.stat, err = c.file.Stat(); err != nil {
-		return err
-	}
-	if !c.stat.Mode().IsRegular() {
-		return fmt.Errorf("%s: not a regular file", c.name)
-	}
-	c.size = c.stat.Size()
-
 	var head [12]byte
 	if err := c.read(head[:], 0); err != nil {
 		return err
@@ -74,6 +66,22 @@ func (c *container) readFrame(magic string, newest uint32) error {
 		return c.fault(span{}, offset, fmt.Sprintf("%d bytes after the last section", c.size-offset), "the end of the file")
 	}
 	return nil
+}
+
+// openRegular refuses what is no regular file: a device may have no end, and a pipe may never have a beginning.
+func openRegular(path string) (*os.File, os.FileInfo, error) {
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0) // or opening a pipe waits for its writer
+	if err != nil {
+		return nil, nil, err
+	}
+	stat, err := f.Stat()
+	if err == nil && !stat.Mode().IsRegular() {
+		err = fmt.Errorf("%s: not a regular file", filepath.Base(path))
+	}
+	if err != nil {
+		return nil, nil, errors.Join(err, f.Close())
+	}
+	return f, stat, nil
 }
 
 // parseFrame checks the first 12 bytes of a file and returns the number of its sections.

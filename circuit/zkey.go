@@ -29,7 +29,7 @@ const (
 
 const (
 	coefficientSize = 12 + groth16.ScalarSize
-	maxDomain       = 1 << 28 // the 2-adicity of BN254, and more than any file of u32 counts needs
+	maxDomain       = 1 << 28 // the 2-adicity of BN254; a prover takes as many wires
 )
 
 // Zkey is an open Groth16 key file of snarkjs whose header was checked: sizes of all sections fit the counts. Its content is
@@ -134,6 +134,8 @@ func (z *Zkey) readCounts(c groth16.Curve, s span, h []byte, at int) error {
 	switch {
 	case z.Vars == 0:
 		return z.file.fault(s, offset, "0 wires", "at least the constant one")
+	case z.Vars > maxDomain:
+		return z.file.fault(s, offset, fmt.Sprintf("%d wires", z.Vars), fmt.Sprintf("at most %d", maxDomain))
 	case z.Public >= z.Vars:
 		return z.file.fault(s, offset+4, fmt.Sprintf("%d public wires", z.Public), fmt.Sprintf("fewer than the %d wires", z.Vars))
 	case z.Domain < 2 || z.Domain > maxDomain || z.Domain&(z.Domain-1) != 0:

@@ -144,7 +144,7 @@ func TestMalformedZkey(t *testing.T) {
 		{"empty header", func(f *binaryFile) { f.section(2).payload = nil }, `x.zkey: section 2 at byte 40: found unknown primes, expected those of bn128 or bls12381`},
 		{"no wires", func(f *binaryFile) { f.put32(2, bnCounts, 0) }, `x.zkey: section 2 at byte 112: found 0 wires, expected at least the constant one`},
 		{"wires", func(f *binaryFile) { f.put32(2, bnCounts, 5) }, `x.zkey: section 5 at byte 1044: found 256 bytes, expected 320: 5 points A`},
-		{"4 billion wires", func(f *binaryFile) { f.put32(2, bnCounts, 0xffffffff) }, `x.zkey: section 5 at byte 1044: found 256 bytes, expected 274877906880: 4294967295 points A`},
+		{"4 billion wires", func(f *binaryFile) { f.put32(2, bnCounts, 0xffffffff) }, `x.zkey: section 2 at byte 112: found 4294967295 wires, expected at most 268435456`},
 		{"100000 public", func(f *binaryFile) { f.put32(2, bnCounts+4, 100000) }, `x.zkey: section 2 at byte 116: found 100000 public wires, expected fewer than the 4 wires`},
 		{"public", func(f *binaryFile) { f.put32(2, bnCounts+4, 2) }, `x.zkey: section 3 at byte 712: found 128 bytes, expected 192: 3 points IC`},
 		{"domain doubled", func(f *binaryFile) { f.put32(2, bnCounts+8, 8) }, `x.zkey: section 9 at byte 2244: found 256 bytes, expected 512: 8 points H`},
