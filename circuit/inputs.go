@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"strconv"
+	"strings"
 
 	"github.com/pinion-zk/pinion/groth16"
 )
@@ -91,9 +92,25 @@ func (d *inputDecoder) document() error {
 		return &InputError{Reason: fmt.Sprintf("found more after the JSON object, which ends at byte %d", end)}
 	}
 	if d.given != d.total {
-		return &InputError{Reason: fmt.Sprintf("%d of %d input values are set", d.given, d.total)}
+		return &InputError{Reason: fmt.Sprintf("%d of %d input values are set%s", d.given, d.total, d.givenNames())}
 	}
 	return nil
+}
+
+// givenNames lists the signals that are there, for the error about those that aren't: a calculator knows no names, only their hashes.
+func (d *inputDecoder) givenNames() string {
+	const most = 8
+	var names []string
+	for _, s := range d.signals[:min(len(d.signals), most)] {
+		names = append(names, strconv.Quote(s.name))
+	}
+	if more := len(d.signals) - most; more > 0 {
+		names = append(names, fmt.Sprintf("%d more", more))
+	}
+	if len(names) == 0 {
+		return ""
+	}
+	return ", by " + strings.Join(names, ", ") + "; a signal is missing"
 }
 
 // token is json.Decoder.Token with errors that quote nothing of the inputs.

@@ -96,7 +96,7 @@ func TestBadInput(t *testing.T) {
 		{"witness words without a header", proveWtns(wtns[wtnsValues:]), `invalid_witness: witness 0: witness: at byte 0: found magic "\x01\x00\x00\x00", expected "wtns" (this looks like 4 bare values without the header of a .wtns)`}, // C15
 		{"witness that breaks the circuit", proveWtns(change(wtns, fill(wtnsValues+32, 1, 9))), `unsatisfied: witness 0: the witness does not satisfy constraint 0`},
 		{"witness file missing", []string{"prove", "multiplier-bn128", "--witness", "/nonexistent/w.wtns"}, `stat /nonexistent/w.wtns: no such file or directory`},
-		{"input missing", proveInput(`{"a": 3}`), `invalid_inputs: witness 0: inputs: 1 of 2 input values are set`},
+		{"input missing", proveInput(`{"a": 3}`), `invalid_inputs: witness 0: inputs: 1 of 2 input values are set, by "a"; a signal is missing`},
 		{"input unknown", proveInput(`{"a": 3, "b": 5, "c": 7}`), `invalid_inputs: witness 0: input signal "c": not an input of the circuit`},
 		{"input with too many values", proveInput(`{"a": [3, 4], "b": 5}`), `invalid_inputs: witness 0: input signal "a": 2 values, expected 1`},
 		{"input that is no number", proveInput(`{"a": "12abc", "b": 5}`), `invalid_inputs: witness 0: input signal "a": not an integer, expected decimal, 0x, 0o or 0b digits`},

@@ -172,7 +172,7 @@ func TestSubmit(t *testing.T) {
 		{"wrong digest", []string{"multiplier-bn128@" + other, "--input", input, "--id", "b"}, exitRefused,
 			`job b: failed: wrong_digest: circuit multiplier-bn128: the circuit has another digest: found ` + digest(t, own, "multiplier-bn128") + `, expected ` + other},
 		{"forgeable circuit", []string{"loose", "--witness", exampleFile("multiplier", "bn128", circuits.Witness), "--id", "c"}, exitRefused, `job c: failed: forgeable_circuit: circuit loose: its key has no phase-2 contribution (gamma = delta), so that anybody can forge proofs; it isn't allowed by name`},
-		{"input missing", []string{"multiplier-bn128", "--input", wrong, "--id", "d"}, exitRefused, `job d: failed: invalid_inputs: witness 0: inputs: 1 of 2 input values are set`},
+		{"input missing", []string{"multiplier-bn128", "--input", wrong, "--id", "d"}, exitRefused, `job d: failed: invalid_inputs: witness 0: inputs: 1 of 2 input values are set, by "a"; a signal is missing`},
 		{"witness of another circuit", []string{"multiplier-bn128", "--witness", exampleFile("merkle", "bn128", circuits.Witness), "--id", "e"}, exitRefused, `job e: failed: invalid_witness: witness 0: witness: section 1 at byte 60: found 1995 values, expected 4`},
 		{"reply outside the allowed prefixes", []string{"multiplier-bn128", "--input", input, "--id", "f", "--reply", "$JS.API.STREAM.DELETE.PINION_JOBS"}, exitRefused, `job f: failed: invalid_reply: reply subject "$JS.API.STREAM.DELETE.PINION_JOBS": expected one that begins with _INBOX. or _INBOX_ or pinion.reply.`},
 		{"calculator that loops for ever", []string{"loop", "--input", input, "--id", "g", "--deadline", "3s"}, exitRefused, `job g: expired: deadline: deadline TIME passed`},
