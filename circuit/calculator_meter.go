@@ -19,21 +19,26 @@ const (
 	meterPeriod = 1 << 16  // calls and turns between two looks at the context: about a millisecond
 )
 
-// What a module of circom's has less of. Compiling cannot be interrupted, and its time grows with the square of the depth of blocks (circom's
-// own code nests about 20); and a table is memory beside that of a calculation (circom's has an element for each template).
+// What a module of circom's has far less of. Compiling cannot be interrupted, and its time grows with the square of the depth of
+// blocks; and a table is memory beside that of a calculation.
 const (
 	maxBlockDepth    = 1000
 	maxTableElements = 1 << 20
+	maxLocals        = 1000 // of a function
 )
 
 // Sections of a WebAssembly module, and the instructions with a meaning here: https://webassembly.github.io/spec/core/binary/
 const (
 	wasmCustom    = 0
+	wasmTypes     = 1
 	wasmImports   = 2
+	wasmFunctions = 3
 	wasmTables    = 4
 	wasmGlobals   = 6
 	wasmExports   = 7
+	wasmElements  = 9
 	wasmCode      = 10
+	wasmData      = 11
 	wasmDataCount = 12
 
 	opBlock     = 0x02
@@ -52,8 +57,10 @@ const (
 
 var wasmMagic = []byte("\x00asm\x01\x00\x00\x00")
 
-// meter returns the module with the counter in it, or as it is if it doesn't import exceptionHandler: then it is no calculator, which
-// checkModule tells. Only instructions of WebAssembly 1.0 are taken: circom uses no others.
+// meter returns the module with the counter in it, or without if it doesn't import exceptionHandler: then it is no calculator, which
+// checkModule tells. Custom sections are dropped. Only what is in WebAssembly 1.0 is taken: circom uses nothing else.
+//
+// It checks each count against the bytes that are there, because wazero allocates first and an allocation that fails ends the process.
 func meter(wasm []byte) ([]byte, error) {
 	if len(wasm) < len(wasmMagic) || string(wasm[:len(wasmMagic)]) != string(wasmMagic) {
 		return nil, errors.New("it is no WebAssembly module")
@@ -70,38 +77,44 @@ func meter(wasm []byte) ([]byte, error) {
 			return nil, r.err
 		case id > wasmDataCount:
 			return nil, fmt.Errorf("it has a section %d, which circom doesn't use", id)
-		case id != wasmCustom && rank <= last: // the code must come after what it is given indices of
+		case id == wasmCustom:
+			continue
+		case rank <= last: // the code must come after what it is given indices of
 			return nil, fmt.Errorf("its section %d is out of order", id)
-		case id != wasmCustom:
-			last = rank
 		}
-		if !counted && id >= wasmExports {
+		last = sectionRank(id)
+		if m.handler >= 0 && !counted && id >= wasmExports {
 			out, counted = appendSection(out, wasmGlobals, append([]byte{1}, counter()...)), true
 		}
-		section := body.data[body.at:]
+		section := body.data
 		switch id {
+		case wasmTypes:
+			checkTypes(body)
 		case wasmImports:
 			m.imports(body)
-			if body.err == nil && m.handler < 0 {
-				return wasm, nil
-			}
+		case wasmFunctions:
+			body.count()
+		case wasmExports:
+			checkExports(body)
 		case wasmTables:
 			checkTables(body)
 		case wasmGlobals:
-			n := body.uint()
+			n := body.count()
 			m.globals += int(n)
-			section = slices.Concat(binary.AppendUvarint(nil, uint64(n)+1), body.rest(), counter())
-			counted = true
+			if m.handler >= 0 {
+				section, counted = slices.Concat(binary.AppendUvarint(nil, uint64(n)+1), body.rest(), counter()), true
+			}
+		case wasmElements:
+			m.segments(body, func() { body.uint() })
 		case wasmCode:
 			section = m.code(body)
+		case wasmData:
+			m.segments(body, func() { body.byte() })
 		}
 		if err := cmp.Or(r.err, body.err); err != nil {
 			return nil, err
 		}
 		out = appendSection(out, id, section)
-	}
-	if m.handler < 0 {
-		return wasm, nil
 	}
 	return out, nil
 }
@@ -134,13 +147,14 @@ func i32ConstInstruction(n int32) []byte {
 
 // A moduleMeter knows the indices that the inserted code needs.
 type moduleMeter struct {
-	handler int // index of the imported exceptionHandler
-	globals int // of the module, which is the index of the counter
+	handler int    // index of the imported exceptionHandler, or -1
+	globals int    // of the module, which is the index of the counter
+	locals  uint64 // of all functions so far
 }
 
 func (m *moduleMeter) imports(r *wasmReader) {
 	functions := 0
-	for n := r.uint(); n > 0 && r.err == nil; n-- {
+	for n := r.count(); n > 0 && r.err == nil; n-- {
 		module, name := r.name(), r.name()
 		switch r.byte() {
 		case 0: // function
@@ -163,9 +177,43 @@ func (m *moduleMeter) imports(r *wasmReader) {
 	}
 }
 
+// checkTypes reads past the types of functions.
+func checkTypes(r *wasmReader) {
+	for n := r.count(); n > 0 && r.err == nil; n-- {
+		if r.byte() != 0x60 {
+			r.fail("a type that is no function's")
+		}
+		r.sub(r.uint()) // parameters
+		r.sub(r.uint()) // results
+	}
+}
+
+// checkExports reads past the exports.
+func checkExports(r *wasmReader) {
+	for n := r.count(); n > 0 && r.err == nil; n-- {
+		r.name()
+		r.byte() // kind
+		r.uint()
+	}
+}
+
+// segments reads past what the module puts into its table or memory: entries, each of which each reads past.
+func (m *moduleMeter) segments(r *wasmReader, each func()) {
+	for n := r.count(); n > 0 && r.err == nil; n-- {
+		if r.byte() != 0 {
+			r.fail("a segment of a kind that circom doesn't use")
+		}
+		for r.err == nil && m.instruction(r) != opEnd { // where to
+		}
+		for entries := r.count(); entries > 0 && r.err == nil; entries-- {
+			each()
+		}
+	}
+}
+
 // checkTables reads past the tables that the module makes.
 func checkTables(r *wasmReader) {
-	for n := r.uint(); n > 0 && r.err == nil; n-- {
+	for n := r.count(); n > 0 && r.err == nil; n-- {
 		r.byte() // type of the elements
 		if least := r.limits(); least > maxTableElements {
 			r.fail(fmt.Sprintf("a table of %d elements, which is more than %d", least, maxTableElements))
@@ -175,14 +223,18 @@ func checkTables(r *wasmReader) {
 
 // code inserts the count at the start of every function and loop.
 func (m *moduleMeter) code(r *wasmReader) []byte {
-	n := r.uint()
+	n := r.count()
 	out := binary.AppendUvarint(nil, uint64(n))
 	count := m.count()
 	for ; n > 0 && r.err == nil; n-- {
 		f := r.sub(r.uint())
-		for groups := f.uint(); groups > 0 && f.err == nil; groups-- { // locals
-			f.uint()
+		locals := uint64(0)
+		for groups := f.count(); groups > 0 && f.err == nil; groups-- {
+			locals += uint64(f.uint())
 			f.byte()
+		}
+		if m.locals += locals; locals > maxLocals || m.locals > uint64(len(r.data)) {
+			f.fail(fmt.Sprintf("%d local variables", locals))
 		}
 		body := slices.Concat(f.taken(), count)
 		for depth := 0; f.err == nil && f.at < len(f.data); {
@@ -208,6 +260,9 @@ func (m *moduleMeter) code(r *wasmReader) []byte {
 }
 
 func (m *moduleMeter) count() []byte {
+	if m.handler < 0 {
+		return nil
+	}
 	get := binary.AppendUvarint([]byte{opGlobalGet}, uint64(m.globals))
 	set := binary.AppendUvarint([]byte{opGlobalSet}, uint64(m.globals))
 	return slices.Concat(

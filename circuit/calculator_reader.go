@@ -41,6 +41,16 @@ func (r *wasmReader) uint() uint32 {
 	return 0
 }
 
+// count reads how many entries follow, of a byte at least.
+func (r *wasmReader) count() uint32 {
+	n := r.uint()
+	if uint64(n) > uint64(len(r.data)-r.at) {
+		r.fail(fmt.Sprintf("a count of %d, with %d bytes left", n, len(r.data)-r.at))
+		return 0
+	}
+	return n
+}
+
 // signed reads past a signed integer of up to 64 bits.
 func (r *wasmReader) signed() {
 	for range 10 {
