@@ -113,7 +113,7 @@ func TestCatalogue(t *testing.T) {
 }
 
 // C8: a forgeable key is marked.
-func TestAddForgeable(t *testing.T) {
+func TestC8ForgeableKeyIsMarked(t *testing.T) {
 	c := newCatalogue(t)
 	path := store(t, "forgeable.zkey", example(t, "multiplier", "bn128", circuits.Forgeable))
 	if info := mustAdd(t, c, "f", Files{Zkey: path}); !info.Forgeable || info.HasWasm || info.HasR1CS {

@@ -49,7 +49,7 @@ const (
 )
 
 // C12: each form of a value.
-func TestDecodeInputValues(t *testing.T) {
+func TestC12InputValues(t *testing.T) {
 	const notInteger = "not an integer, expected decimal, 0x, 0o or 0b digits"
 	const notBelow = "not below the order of the scalar field"
 	for _, test := range []struct{ json, want, fault string }{

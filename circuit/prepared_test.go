@@ -143,7 +143,7 @@ func TestR1CSOfAnotherCircuit(t *testing.T) {
 
 // P8: a prepared file that was cut anywhere is refused when it is opened, and one with any byte changed at the latest when the
 // byte's chunk is touched. The error names the file and the place.
-func TestDamagedPreparedFile(t *testing.T) {
+func TestP8DamagedPreparedFile(t *testing.T) {
 	path := prepare(t, example(t, "commit", "bn128", "circuit.zkey"))
 	whole, err := os.ReadFile(path)
 	if err != nil {
@@ -239,7 +239,7 @@ func TestPreparedFileCutWhileOpen(t *testing.T) {
 }
 
 // P6: a removed file stays readable while it is mapped, a missing one is told by name.
-func TestPreparedFileRemovedWhileOpen(t *testing.T) {
+func TestP6PreparedFileRemovedWhileOpen(t *testing.T) {
 	path := prepare(t, edge(t, "mul.zkey"))
 	p := openPrepared(t, path)
 	if err := os.Remove(path); err != nil {

@@ -59,9 +59,6 @@ func TestMalformedWtns(t *testing.T) {
 	}{
 		{"a key", func(f *binaryFile) { f.magic = "zkey" }, `witness: at byte 0: found magic "zkey", expected "wtns"`},
 		{"version", func(f *binaryFile) { f.version = 3 }, `witness: at byte 4: found version 3, expected at most 2`},
-		{"another circuit (C4)", func(f *binaryFile) {
-			*f = *takeApart(t, edge(t, "nopub2.wtns"))
-		}, `witness: section 1 at byte 60: found 23 values, expected 4`},
 		{"another curve", func(f *binaryFile) {
 			*f = *takeApart(t, example(t, "multiplier", "bls12381", "witness.wtns"))
 		}, `witness: section 1 at byte 28: found the prime of bls12381, expected the prime of bn128`},
@@ -99,14 +96,29 @@ func TestMalformedWtnsFrame(t *testing.T) {
 		{"trailing bytes", func(b []byte) []byte { return append(b, 0, 0) }, `witness: at byte 204: found 2 bytes after the last section, expected the end of the file`},
 		{"4 billion sections", func(b []byte) []byte { binary.LittleEndian.PutUint32(b[8:], 0xffffffff); return b }, `witness: at byte 8: found 4294967295 sections, expected at most 64`},
 		{"length wraps", func(b []byte) []byte { binary.LittleEndian.PutUint64(b[16:], 0xfffffffffffffff0); return b }, `witness: section 1 at byte 24: found 180 bytes up to the end of the file, expected 18446744073709551600`},
-		{"bare values (C15)", func(b []byte) []byte { return b[len(b)-128:] }, `witness: at byte 0: found magic "\x01\x00\x00\x00", expected "wtns" (this looks like 4 bare values without the header of a .wtns)`},
-		{"bare values of another circuit", func(b []byte) []byte { return b[len(b)-128 : len(b)-32] }, `witness: at byte 0: found magic "\x01\x00\x00\x00", expected "wtns" (this looks like 3 bare values without the header of a .wtns)`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			_, err := decode(c.spoil(edge(t, "mul.wtns")), Shape{groth16.BN254, 4})
 			wantError(t, err, c.want)
 		})
 	}
+}
+
+// C4: the lengths of both are told.
+func TestC4WitnessOfAnotherCircuit(t *testing.T) {
+	_, err := decode(edge(t, "nopub2.wtns"), Shape{groth16.BN254, 4})
+	wantError(t, err, `witness: section 1 at byte 60: found 23 values, expected 4`)
+	_, err = decode(edge(t, "mul.wtns"), Shape{groth16.BN254, 23})
+	wantError(t, err, `witness: section 1 at byte 60: found 4 values, expected 23`)
+}
+
+// C15: the words of a witness without a header, which is what some calculators return.
+func TestC15BareValues(t *testing.T) {
+	data := edge(t, "mul.wtns")
+	_, err := decode(data[len(data)-128:], Shape{groth16.BN254, 4})
+	wantError(t, err, `witness: at byte 0: found magic "\x01\x00\x00\x00", expected "wtns" (this looks like 4 bare values without the header of a .wtns)`)
+	_, err = decode(data[len(data)-128:len(data)-32], Shape{groth16.BN254, 4})
+	wantError(t, err, `witness: at byte 0: found magic "\x01\x00\x00\x00", expected "wtns" (this looks like 3 bare values without the header of a .wtns)`)
 }
 
 // The size that was announced is what counts: a stream that ends early or goes on is an error, and so is one that fails at its end, as
