@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/pinion-zk/pinion/groth16/internal/backend"
+	"github.com/pinion-zk/pinion/groth16/internal/parallel"
 )
 
 // Prover makes proofs with one key on all cores (GOMAXPROCS). It is safe for concurrent use.
@@ -48,8 +49,12 @@ func NewProver(pk *ProvingKey) (*Prover, error) {
 	return &Prover{key: pk, prover: prover}, nil
 }
 
+// PanicError is a panic on a goroutine of a prover: a bug, or memory that is gone. It has the type and the place of the panic, and no
+// values.
+type PanicError = parallel.PanicError
+
 // Prove makes a proof with fresh blinding. It doesn't tell whether the witness satisfies the circuit: a proof of one that doesn't won't
-// verify. Once the context is done it returns the context's error soon, also within a long sum.
+// verify. Once the context is done it returns the context's error soon, also within a long sum. A panic is a *PanicError.
 func (p *Prover) Prove(ctx context.Context, in Input) (*Proof, Phases, error) {
 	if err := p.key.checkInput(in); err != nil {
 		if in.Read != nil {

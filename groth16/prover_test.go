@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -231,6 +232,43 @@ func TestDamagedSections(t *testing.T) {
 				t.Errorf("error %v, expected %v", err, errDamaged)
 			}
 		})
+	}
+}
+
+// TestPanics has the reading of parts of the key panic, on different goroutines: the prover still works afterwards.
+func TestPanics(t *testing.T) {
+	s := newStatement(t, 5, shape{curve: BN254, public: 1, private: 5, products: 5})
+	for _, part := range []*Section{&s.pk.PointsA, &s.pk.PointsB2, &s.pk.PointsH, &s.pk.A.Columns, &s.pk.Coefficients} {
+		var damaged atomic.Bool
+		part.touch = func(lo, hi int) error {
+			if damaged.Load() {
+				panic("a secret")
+			}
+			return nil
+		}
+		p, err := NewProver(s.pk)
+		if err != nil {
+			t.Fatal(err)
+		}
+		damaged.Store(true)
+		reads := 0
+		_, _, err = p.Prove(context.Background(), Input{Witness: s.witness, Read: func() { reads++ }})
+		var found *PanicError
+		if !errors.As(err, &found) || found.Type != "string" || strings.Contains(err.Error(), "secret") {
+			t.Errorf("error %v, expected a panic of a string", err)
+		}
+		if reads != 1 {
+			t.Errorf("Read was called %d times, expected once", reads)
+		}
+		damaged.Store(false)
+		proof, _, err := p.Prove(context.Background(), Input{Witness: s.witness})
+		if err == nil {
+			err = s.vk.Verify(proof, s.public())
+		}
+		if err != nil {
+			t.Errorf("after the panic: %v", err)
+		}
+		part.touch = nil
 	}
 }
 

@@ -5,7 +5,6 @@ package bls12381
 import (
 	"math/big"
 	"math/bits"
-	"sync"
 
 	"github.com/consensys/gnark-crypto/ecc/bls12-381/fr"
 
@@ -121,7 +120,7 @@ func (d *domain) dif(v fr.Vector) {
 		return
 	}
 	parallel.Do(half, splitSize, func(lo, hi int) { difButterflies(low[lo:hi], high[lo:hi], w[lo:hi]) })
-	both(func() { d.dif(low) }, func() { d.dif(high) })
+	parallel.Both(func() { d.dif(low) }, func() { d.dif(high) })
 }
 
 // dit is the transform by decimation in time: bit-reversed order in, natural order out.
@@ -138,15 +137,8 @@ func (d *domain) dit(v fr.Vector) {
 		ditButterflies(low, high, w)
 		return
 	}
-	both(func() { d.dit(low) }, func() { d.dit(high) })
+	parallel.Both(func() { d.dit(low) }, func() { d.dit(high) })
 	parallel.Do(half, splitSize, func(lo, hi int) { ditButterflies(low[lo:hi], high[lo:hi], w[lo:hi]) })
-}
-
-func both(f, g func()) {
-	var wg sync.WaitGroup
-	wg.Go(f)
-	g()
-	wg.Wait()
 }
 
 func difButterflies(low, high, w fr.Vector) {

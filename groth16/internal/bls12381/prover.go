@@ -9,8 +9,6 @@ import (
 	"sync"
 	"time"
 
-	"golang.org/x/sync/errgroup"
-
 	"github.com/consensys/gnark-crypto/ecc/bls12-381/fr"
 
 	"github.com/pinion-zk/pinion/groth16/internal/backend"
@@ -71,27 +69,34 @@ func (p *prover) Prove(ctx context.Context, in backend.Input) ([]byte, backend.P
 	witness := elements[fr.Element](in.Witness, p.key.Vars)
 	var reading sync.WaitGroup
 	reading.Add(2)
-	g, ctx := errgroup.WithContext(ctx)
+	g, ctx := parallel.NewGroup(ctx)
 	g.Go(func() error { reading.Wait(); in.Read(); return nil })
 	sums := newSums(p.key, s)
+	tasks := s.start(ctx, g, 2)
 	var phases backend.Phases
 	start := time.Now()
 	g.Go(func() error {
-		err := p.quotient(ctx, a, b, s.c, witness, in.A == nil, &phases)
-		reading.Done()
+		defer tasks.done()
+		err := func() error {
+			defer reading.Done()
+			return p.quotient(ctx, a, b, s.c, witness, in.A == nil, &phases)
+		}()
 		if err != nil {
 			return err
 		}
 		s.quotient.make(s.c)
-		sums.h.start(ctx, g, s.workers)
+		sums.h.give(ctx, tasks)
 		return nil
 	})
 	g.Go(func() error {
-		s.witness.make(witness)
-		reading.Done()
-		sums.b2.start(ctx, g, s.workers)
+		defer tasks.done()
+		func() {
+			defer reading.Done()
+			s.witness.make(witness)
+		}()
+		sums.b2.give(ctx, tasks)
 		for _, m := range []*msmG1{sums.b1, sums.a, sums.c} {
-			m.start(ctx, g, s.workers)
+			m.give(ctx, tasks)
 		}
 		return nil
 	})
@@ -119,7 +124,7 @@ func (p *prover) quotient(ctx context.Context, a, b, c fr.Vector, witness []fr.E
 		part := c[lo:hi]
 		part.Mul(a[lo:hi], b[lo:hi])
 	})
-	var transforms errgroup.Group
+	transforms, ctx := parallel.NewGroup(ctx)
 	for _, v := range []fr.Vector{a, b, c} {
 		transforms.Go(func() error {
 			if err := ctx.Err(); err != nil {
@@ -181,7 +186,7 @@ func (t *sums) finish(key *backend.ProvingKey) ([]byte, error) {
 	delta1, delta2 := pointG1(key.Delta1), pointG2(key.Delta2)
 	var pa, pb1, pc affineG1
 	var pb2 affineG2
-	both(func() {
+	parallel.Both(func() {
 		b2 := combineG2([][]affineG2{t.b2.bits}, multipleG2{delta2, s.Bits()})
 		b2.AddMixed(pointG2(key.Beta2))
 		pb2.FromJacobian(&b2)

@@ -7,8 +7,6 @@ import (
 	"sync"
 	"unsafe"
 
-	"golang.org/x/sync/errgroup"
-
 	"github.com/consensys/gnark-crypto/ecc/bn254/fr"
 
 	"github.com/pinion-zk/pinion/groth16/internal/backend"
@@ -30,15 +28,11 @@ func newMSMG2(plan *plan, first int, section backend.Section) *msmG2 {
 	})}
 }
 
-// start starts the tasks as goroutines of g. The plan must be made.
-func (m *msmG2) start(ctx context.Context, g *errgroup.Group, workers chan *worker) {
+// give gives the tasks to workers. The plan must be made.
+func (m *msmG2) give(ctx context.Context, tasks *tasks) {
 	m.makeBits()
-	for _, task := range m.plan.tasks {
-		g.Go(func() error {
-			w := <-workers
-			defer func() { workers <- w }()
-			return m.sum(ctx, w, task)
-		})
+	for _, part := range m.plan.tasks {
+		tasks.give(ctx, func(w *worker) error { return m.sum(ctx, w, part) })
 	}
 }
 

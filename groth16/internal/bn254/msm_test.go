@@ -8,9 +8,9 @@ import (
 	"github.com/consensys/gnark-crypto/ecc"
 	curve "github.com/consensys/gnark-crypto/ecc/bn254"
 	"github.com/consensys/gnark-crypto/ecc/bn254/fr"
-	"golang.org/x/sync/errgroup"
 
 	"github.com/pinion-zk/pinion/groth16/internal/backend"
+	"github.com/pinion-zk/pinion/groth16/internal/parallel"
 )
 
 // memory is a section that is not checked.
@@ -79,12 +79,13 @@ func checkMSM(t *testing.T, scalars []fr.Element, g1 []curve.G1Affine, g2 []curv
 	}
 	var p plan
 	p.make(canonical)
-	workers := make(chan *worker, 1)
-	workers <- &worker{adderG1: newAdderG1(blockFor(len(scalars), 80)), adderG2: newAdderG2(blockFor(len(scalars), 80))}
+	s := scratch{workers: []*worker{{adderG1: newAdderG1(blockFor(len(scalars), 80)), adderG2: newAdderG2(blockFor(len(scalars), 80))}}}
 	m1, m2 := newMSMG1(&p, first, memory(bytesOf(g1))), newMSMG2(&p, first, memory(bytesOf(g2)))
-	var g errgroup.Group
-	m1.start(context.Background(), &g, workers)
-	m2.start(context.Background(), &g, workers)
+	g, ctx := parallel.NewGroup(context.Background())
+	tasks := s.start(ctx, g, 1)
+	m1.give(ctx, tasks)
+	m2.give(ctx, tasks)
+	tasks.done()
 	if err := g.Wait(); err != nil {
 		t.Fatal(err)
 	}

@@ -12,10 +12,10 @@ import (
 type scratch struct {
 	a, b, c           fr.Vector // a and b only where the input has none
 	witness, quotient plan
-	workers           chan *worker
+	workers           []*worker
 }
 
-// worker is what one running task of a sum needs.
+// worker has what it needs to do one task of a sum after the other.
 type worker struct {
 	adderG1   *adderG1
 	adderG2   *adderG2
@@ -25,11 +25,11 @@ type worker struct {
 
 func newScratch(key *backend.ProvingKey) *scratch {
 	n := runtime.GOMAXPROCS(0)
-	s := &scratch{c: make(fr.Vector, key.Domain), workers: make(chan *worker, n)}
+	s := &scratch{c: make(fr.Vector, key.Domain)}
 	points := max(key.Vars, key.Domain)
 	block1, block2 := blockFor(points, blockG1), blockFor(points, blockG2)
 	for range n {
-		s.workers <- &worker{adderG1: newAdderG1(block1), adderG2: newAdderG2(block2)}
+		s.workers = append(s.workers, &worker{adderG1: newAdderG1(block1), adderG2: newAdderG2(block2)})
 	}
 	return s
 }
@@ -54,13 +54,11 @@ func (s *scratch) clear() {
 	clear(s.c)
 	s.witness.clear()
 	s.quotient.clear()
-	for range cap(s.workers) {
-		w := <-s.workers
+	for _, w := range s.workers {
 		w.adderG1.clear()
 		w.adderG2.clear()
 		clear(w.bucketsG1)
 		clear(w.bucketsG2)
-		s.workers <- w
 	}
 }
 

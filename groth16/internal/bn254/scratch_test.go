@@ -21,8 +21,7 @@ func (s *scratch) used() (bytes int64) {
 		words += cap(p.grid.lines.terms) + cap(p.grid.lines.starts)
 	}
 	bytes = int64(elements*fr.Bytes + words*4)
-	for range cap(s.workers) {
-		w := <-s.workers
+	for _, w := range s.workers {
 		for _, v := range []vectorG1{w.adderG1.x, w.adderG1.y, w.adderG1.x1, w.adderG1.y1, w.adderG1.x2, w.adderG1.y2,
 			w.adderG1.slope, w.adderG1.run, w.adderG1.tree, w.adderG1.swap} {
 			bytes += int64(cap(v.v)) * int64(unsafe.Sizeof(fieldG1{}))
@@ -33,7 +32,6 @@ func (s *scratch) used() (bytes int64) {
 		}
 		bytes += int64(cap(w.bucketsG1)+cap(w.adderG1.lines)) * g1Size
 		bytes += int64(cap(w.bucketsG2)+cap(w.adderG2.lines)) * g2Size
-		s.workers <- w
 	}
 	return bytes
 }

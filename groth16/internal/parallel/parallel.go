@@ -1,4 +1,5 @@
-// Package parallel spreads loops over all cores.
+// Package parallel spreads work over all cores. A panic on one of its goroutines is raised again, as a *PanicError, on that which waits
+// for it, so that no goroutine ends the process.
 package parallel
 
 import (
@@ -19,19 +20,43 @@ func Do(n, grain int, f func(lo, hi int)) {
 		return
 	}
 	var next atomic.Int64
-	var wg sync.WaitGroup
-	for range workers {
-		wg.Go(func() {
-			for {
-				lo := int(next.Add(1)-1) * grain
-				if lo >= n {
-					return
-				}
-				f(lo, min(lo+grain, n))
+	share := func() {
+		for {
+			lo := int(next.Add(1)-1) * grain
+			if lo >= n {
+				return
 			}
-		})
+			f(lo, min(lo+grain, n))
+		}
 	}
-	wg.Wait()
+	wait := make([]func(), workers-1)
+	for i := range wait {
+		wait[i] = start(share)
+	}
+	defer func() {
+		for _, w := range wait {
+			w()
+		}
+	}()
+	share()
+}
+
+// Both calls f on another goroutine and g on this one, and returns when both are done.
+func Both(f, g func()) {
+	wait := start(f)
+	defer wait()
+	g()
+}
+
+// start calls f on another goroutine. The function that it returns waits for f, and raises its panic again.
+func start(f func()) (wait func()) {
+	done := make(chan error, 1)
+	go func() { done <- guard(func() error { f(); return nil }) }()
+	return func() {
+		if err := <-done; err != nil {
+			panic(err)
+		}
+	}
 }
 
 // First calls check for the indices 0 to n-1, on all cores, and returns the first index that fails and its error,
