@@ -132,8 +132,7 @@ func TestP8DamagedCalculator(t *testing.T) {
 			t.Fatalf("cut at %d: %v", size, err)
 		}
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
-	defer cancel()
+	ctx := t.Context()
 	for at := 0; at < len(wasm); at += len(wasm) / 40 {
 		flipped := bytes.Clone(wasm)
 		flipped[at] ^= 1 << (at % 8)
@@ -145,9 +144,6 @@ func TestP8DamagedCalculator(t *testing.T) {
 		c.Calculate(once, readWasm(t, "sum.json"), make([]byte, c.Vars()*groth16.ScalarSize))
 		cancel()
 		c.Close(ctx)
-	}
-	if ctx.Err() != nil {
-		t.Fatal(ctx.Err())
 	}
 }
 
