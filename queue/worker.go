@@ -37,6 +37,8 @@ type WorkerConfig struct {
 	// another worker, even if the device never returns. It must not block.
 	// Optional.
 	Healthy func() error
+	// Started is called once Run takes jobs, when Ready says so too. Optional.
+	Started func()
 	// Grace is how long running jobs may go on after Run's context has
 	// ended. Default 30 s.
 	Grace time.Duration
@@ -115,6 +117,9 @@ func (cfg WorkerConfig) withDefaults() WorkerConfig {
 	if cfg.Intake == nil {
 		cfg.Intake = func(context.Context) (func(), error) { return func() {}, nil }
 	}
+	if cfg.Started == nil {
+		cfg.Started = func() {}
+	}
 	if cfg.Healthy == nil {
 		cfg.Healthy = func() error { return nil }
 	}
@@ -164,6 +169,7 @@ func (w *Worker) Run(ctx context.Context) error {
 	}
 	defer func() { _ = sub.Unsubscribe() }()
 	w.setStarted(true)
+	w.cfg.Started()
 
 	var jobs sync.WaitGroup
 	in := newIntake(w, &jobs)

@@ -131,7 +131,11 @@ func (s *Service) offerCircuits(ctx context.Context) error {
 	if err != nil {
 		s.log.Error("catalogue", "error", err)
 	}
-	s.log.Info("catalogue", "dir", s.config.Circuits, "circuits", len(infos))
+	level := slog.LevelInfo
+	if len(infos) == 0 {
+		level = slog.LevelWarn // an empty catalogue is seldom meant
+	}
+	s.log.Log(ctx, level, "catalogue", "dir", s.config.Circuits, "circuits", len(infos))
 	for _, info := range infos {
 		if err := RegisterCircuit(ctx, s.client, info, false); err != nil {
 			s.log.Warn("circuit is served by digest only", "circuit", info.Name, "error", err)
@@ -173,6 +177,8 @@ func (s *Service) bind(ctx context.Context, spans *queue.SpanCollector, counts *
 		Handler:       &handler{engine: s.prover.Engine, metrics: counts, log: s.log, elsewhere: s.elsewhere},
 		Jobs:          s.config.Jobs,
 		Intake:        s.prover.intake(intakeBytes),
+		Healthy:       s.prover.healthy,
+		Started:       s.ready,
 		Grace:         s.config.Grace,
 		ReplyPrefixes: s.config.Replies,
 		Tracer:        s.telemetry.Traces.Tracer("github.com/pinion-zk/pinion/queue"),
@@ -213,10 +219,14 @@ func (s *Service) Run(ctx context.Context) error {
 		s.log.Info("draining", "grace", s.config.Grace)
 	})
 	defer stopping()
-	s.log.Info("worker ready", "worker", s.config.Worker, "broker", redactURLs(s.URL()), "http", s.HTTP(), "jobs", s.config.Jobs)
 	err := s.worker.Run(ctx)
 	s.enter("stopping")
 	return errors.Join(err, s.stop())
+}
+
+// ready tells the log, which probes then agree with.
+func (s *Service) ready() {
+	s.log.Info("worker ready", "worker", s.config.Worker, "broker", redactURLs(s.URL()), "http", s.HTTP(), "jobs", s.config.Jobs)
 }
 
 // stop takes down what is up, in the one right order: no job is in hand any more, so first what jobs worked on, then the spans that
