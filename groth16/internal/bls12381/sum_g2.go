@@ -10,7 +10,7 @@ import (
 
 // blockG2 is how many points an adderG2 adds up at a time: enough to share an inversion among many additions,
 // few enough to stay in the second level cache.
-const blockG2 = 2048
+const blockG2 = 4096
 
 // adderG2 sums lists of points by additions in affine coordinates: three multiplications and a square each, and three more for
 // its share of an inversion (Montgomery's trick). Lists are halved round by round, adding neighbours, so that all additions

@@ -15,8 +15,8 @@ type lists struct{ terms, starts []uint32 }
 func (l lists) len() int            { return len(l.starts) - 1 }
 func (l lists) list(i int) []uint32 { return l.terms[l.starts[i]:l.starts[i+1]] }
 
-// blockFor is the size of blocks for sums of up to n points, limited: enough for n points in each window at least.
-func blockFor(n, limit int) int { return min(64*n, limit) }
+// blockFor is the size of blocks for sums of up to n points, limited: small sums don't earn what it takes to touch large ones first.
+func blockFor(n, limit int) int { return min(max(1<<bits.Len(uint(n-1)), 1024), limit) }
 
 // ahead is how many terms' points are fetched from memory at a time.
 const ahead = 256
