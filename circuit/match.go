@@ -43,7 +43,9 @@ func (r *R1CS) matches(ctx context.Context, pk *groth16.ProvingKey, progress Pro
 				if found, err = r.readTerms(found[:0], &f, c, c.terms[k]); err != nil {
 					return err
 				}
-				key = rows.terms(key[:0], c.index)
+				if key, err = rows.terms(key[:0], c.index); err != nil {
+					return err
+				}
 				if !sameTerms(found, key) {
 					return r.file.fault(r.body, c.offset, fmt.Sprintf("constraint %d with another %c", c.index, "AB"[k]), "that of the key")
 				}
@@ -85,13 +87,20 @@ func newRowReader(pk *groth16.ProvingKey, m groth16.Matrix) (*rowReader, error) 
 	return rows, pk.Curve.DecodeCoefficients(rows.plain, coefficients)
 }
 
-func (m *rowReader) terms(dst []term, row int) []term {
-	lo, hi := binary.LittleEndian.Uint32(m.starts[4*row:]), binary.LittleEndian.Uint32(m.starts[4*row+4:])
+// terms appends those of a row to dst. A checksum only tells that the matrix is what was written, so indices are checked.
+func (m *rowReader) terms(dst []term, row int) ([]term, error) {
+	lo, hi := int(binary.LittleEndian.Uint32(m.starts[4*row:])), int(binary.LittleEndian.Uint32(m.starts[4*row+4:]))
+	if lo > hi || 4*hi > len(m.columns) {
+		return nil, fmt.Errorf("row %d of the key's matrix has the entries %d to %d of %d", row, lo, hi, len(m.columns)/4)
+	}
 	for i := lo; i < hi; i++ {
 		value := int(binary.LittleEndian.Uint32(m.values[4*i:])) * groth16.ScalarSize
+		if value >= len(m.plain) {
+			return nil, fmt.Errorf("row %d of the key's matrix has coefficient %d of %d", row, value/groth16.ScalarSize, len(m.plain)/groth16.ScalarSize)
+		}
 		dst = append(dst, term{binary.LittleEndian.Uint32(m.columns[4*i:]), m.plain[value : value+groth16.ScalarSize]})
 	}
-	return dst
+	return dst, nil
 }
 
 // sameTerms compares linear combinations whose terms may be in another order. It sorts both.

@@ -141,6 +141,29 @@ func TestR1CSOfAnotherCircuit(t *testing.T) {
 	}
 }
 
+// Whole by its checksums, but with indices that are out of range: written so, on a machine with bad memory say.
+func TestBadMatrixOfPreparedFile(t *testing.T) {
+	path := prepare(t, edge(t, "nopub2.zkey"))
+	whole, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	good := openPrepared(t, path)
+	for place, want := range map[part]string{
+		partStartsA: `row 0 of the key's matrix has the entries 0 to 4294967280 of 21`,
+		partValuesA: `row 1 of the key's matrix has coefficient 4294967280 of 2`,
+	} {
+		b, l, h := bytes.Clone(whole), good.layout, good.header
+		binary.LittleEndian.PutUint32(b[l.parts[place].lo+4:], 0xfffffff0)
+		sums := b[l.checksums.lo:l.checksums.hi]
+		binary.LittleEndian.PutUint32(sums, crc32.Checksum(b[l.data.lo:l.data.hi], castagnoli))
+		h.checksums = crc32.Checksum(sums, castagnoli)
+		copy(b, h.encode())
+		p := openPrepared(t, store(t, "key.pinion", b))
+		wantError(t, openR1CS(t, edge(t, "nopub2.r1cs")).matches(context.Background(), p.ProvingKey(), nil), want)
+	}
+}
+
 // P8: a prepared file that was cut anywhere is refused when it is opened, and one with any byte changed at the latest when the
 // byte's chunk is touched. The error names the file and the place.
 func TestP8DamagedPreparedFile(t *testing.T) {
