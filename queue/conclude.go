@@ -59,11 +59,15 @@ func (t *task) failed(f *Failure) *Result {
 	return r
 }
 
-// ended is the result of a job that was cancelled or whose deadline passed.
-func (t *task) ended(cause error) *Result {
+// ended is the result of a job that was cancelled or whose deadline passed:
+// perhaps because no worker could take it, which the record knows.
+func (t *task) ended(cause error, st *Status) *Result {
 	state, f := Cancelled, &Failure{Code: CodeCancelled, Msg: "cancelled by a producer"}
 	if errors.Is(cause, ErrExpired) {
 		state, f = Expired, &Failure{Code: CodeDeadline, Msg: fmt.Sprintf("deadline %s passed", t.job.Deadline.UTC().Format(time.RFC3339Nano))}
+	}
+	if st.Deferrals > 0 {
+		f.Msg = truncate(fmt.Sprintf("%s; handed on %d times: %s", f.Msg, st.Deferrals, st.Deferred), maxMessage)
 	}
 	r := t.result(state)
 	r.Err = f
@@ -153,7 +157,11 @@ func (t *task) settle(ctx context.Context, r *Result, body []byte, reason string
 			t.log.Debug("lease not given back", "error", err)
 		}
 	}
-	t.log.Info("job concluded", "state", r.State, "attempt", r.Attempt, "by", r.Worker, "total", r.Timings.Total)
+	attrs := []any{"state", r.State, "attempt", r.Attempt, "by", r.Worker, "total", r.Timings.Total}
+	if r.Err != nil {
+		attrs = append(attrs, "error", r.Err)
+	}
+	t.log.Info("job concluded", attrs...)
 	return nil
 }
 

@@ -21,7 +21,7 @@ func (t *task) judge(ctx, jobCtx context.Context, st *Status, outcome *Outcome, 
 	case err == nil:
 		return t.conclude(ctx, t.done(outcome), st)
 	case errors.Is(cause, ErrCancelled), errors.Is(cause, ErrExpired):
-		return t.conclude(ctx, t.ended(cause), st)
+		return t.conclude(ctx, t.ended(cause, st), st)
 	case errors.Is(cause, ErrDrained):
 		if t.reachedDevice() {
 			return fmt.Errorf("%w: %w", errLeft, cause)
@@ -71,6 +71,7 @@ func (t *task) deferOn(ctx context.Context, st *Status, d *Defer) error {
 	return t.again(ctx, after, func(st *Status) {
 		giveBack(st)
 		st.Deferrals++
+		st.Deferred = truncate(d.Reason, 2000)
 	}, "")
 }
 

@@ -36,8 +36,10 @@ type Status struct {
 	// Attempts counts the attempts that have begun, less those given back
 	// (deferred, or not begun at shutdown).
 	Attempts int
-	// Deferrals counts how often a worker handed the job on.
+	// Deferrals counts how often a worker handed the job on, and Deferred
+	// says why it did so the last time.
 	Deferrals int
+	Deferred  string
 	// Job is the sha256 of the job's body and Subject where it is queued:
 	// the same id with another of either is a conflict.
 	Job     [32]byte
@@ -129,6 +131,7 @@ func encodeStatus(s *Status) []byte {
 	e.fieldMap(append(s.Progress.fields(),
 		number("attempts", s.Attempts),
 		number("deferrals", s.Deferrals),
+		text("deferred", s.Deferred),
 		blob("job", s.Job[:]),
 		text("subject", s.Subject),
 		boolean("cancel", s.Cancelled),
@@ -145,6 +148,8 @@ func decodeStatus(data []byte) (*Status, error) {
 			s.Attempts = d.int()
 		case "deferrals":
 			s.Deferrals = d.int()
+		case "deferred":
+			s.Deferred = d.text(maxMessage)
 		case "job":
 			s.Job = d.digest()
 		case "subject":

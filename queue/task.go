@@ -108,9 +108,9 @@ func (t *task) process(ctx context.Context) error {
 	case invalid != nil:
 		return t.conclude(ctx, t.failed(invalid), nil)
 	case st.Cancelled:
-		return t.conclude(ctx, t.ended(ErrCancelled), nil)
+		return t.conclude(ctx, t.ended(ErrCancelled, st), nil)
 	case t.expired():
-		return t.conclude(ctx, t.ended(ErrExpired), nil)
+		return t.conclude(ctx, t.ended(ErrExpired, st), nil)
 	}
 	err = t.claim(ctx)
 	var held *heldError
@@ -211,7 +211,7 @@ func (t *task) work() error {
 	case errors.Is(err, errAttempts):
 		return t.conclude(ctx, t.failed(&Failure{Code: CodeAttempts, Msg: exhausted(st)}), st)
 	case errors.Is(err, ErrCancelled):
-		return t.conclude(ctx, t.ended(ErrCancelled), st)
+		return t.conclude(ctx, t.ended(ErrCancelled, st), st)
 	case err != nil:
 		return t.again(ctx, t.w.cfg.RetryDelay, nil, err.Error())
 	}

@@ -524,6 +524,22 @@ func TestDeferralsBurnNoAttempt(t *testing.T) {
 	b.awaitEmpty(c.js)
 }
 
+func TestExpiryTellsWhyNobodyTookTheJob(t *testing.T) {
+	t.Parallel()
+	b := startBroker(t)
+	c := b.client()
+	b.startWorker(func(context.Context, *Delivery) (*Outcome, error) {
+		return nil, &Defer{After: time.Millisecond, Reason: "circuit c: not here"}
+	})
+	r := request("nowhere")
+	r.Deadline = time.Now().Add(500 * time.Millisecond)
+	b.submit(c, r)
+	got := b.await(c, "nowhere", Expired)
+	if got.Err.Code != CodeDeadline || !strings.Contains(got.Err.Msg, " passed; handed on ") || !strings.HasSuffix(got.Err.Msg, " times: circuit c: not here") {
+		t.Errorf("error %q", got.Err)
+	}
+}
+
 func TestLeaseLostInTheMiddle(t *testing.T) {
 	t.Parallel()
 	b := startBroker(t)
