@@ -35,7 +35,7 @@ type Config struct {
 	Device     string        `env:"DEVICE" envDefault:"auto" doc:"device that proves" form:"auto or cpu: this build has no other device"`
 	Synthesis  string        `env:"SYNTHESIS" envDefault:"auto" doc:"where the constraint vectors are computed: on the host into the pool's buffers, or by the device from the witness" form:"auto, host or device"`
 	Memory     Size          `env:"MEMORY" envDefault:"auto" doc:"memory budget; auto is the smaller of the cgroup limit and the memory available, less a margin" form:"auto, or a size such as 512MiB or 24GiB"`
-	Calculator Size          `env:"CALCULATOR_MEMORY" envDefault:"512MiB" doc:"memory that computing one witness from inputs may take" form:"a size from 1MiB to 4GiB, such as 512MiB"`
+	Calculator Size          `env:"CALCULATOR_MEMORY" envDefault:"512MiB" doc:"memory that computing one witness from inputs may take; a job with inputs reserves it" form:"a size from 1MiB to 4GiB, such as 512MiB"`
 	Jobs       int           `env:"JOBS" envDefault:"2" doc:"jobs in hand at once: one proves while the next is prepared" form:"a whole number from 1 to 256"`
 	Worker     string        `env:"WORKER" doc:"name of this worker in results and leases; when empty, host name and process number" form:"1 to 64 characters of A-Z a-z 0-9 _ -"`
 	AckWait    time.Duration `env:"ACK_WAIT" envDefault:"30s" doc:"time without a heartbeat after which a job goes to another worker; all workers and pinion provision must agree" form:"a duration from 1s to 1h, such as 30s"`
@@ -58,16 +58,15 @@ func LoadConfig(environ []string) (*Config, error) {
 
 	var c Config
 	err := env.ParseWithOptions(&c, env.Options{Prefix: Prefix, Environment: vars})
+	unparsed := map[string]bool{}
 	if parse, ok := errors.AsType[env.AggregateError](err); ok {
 		for _, e := range parse.Errors {
-			faults = append(faults, parseFault(e, vars))
+			faults = append(faults, parseFault(e, vars, unparsed))
 		}
 	} else if err != nil {
 		faults = append(faults, err)
 	}
-	if err == nil {
-		faults = append(faults, c.check()...)
-	}
+	faults = append(faults, c.check(unparsed)...)
 	if len(faults) == 0 {
 		faults = append(faults, c.fill()...)
 	}
@@ -77,11 +76,12 @@ func LoadConfig(environ []string) (*Config, error) {
 	return &c, nil
 }
 
-// parseFault turns a complaint of the parser, which knows Go fields, into one that names the variable.
-func parseFault(err error, vars map[string]string) error {
+// parseFault turns a complaint of the parser, which knows Go fields, into one that names the variable, and notes the name.
+func parseFault(err error, vars map[string]string, unparsed map[string]bool) error {
 	if p, ok := errors.AsType[env.ParseError](err); ok {
 		if f, ok := reflect.TypeFor[Config]().FieldByName(p.Name); ok {
 			k := keyOf(f)
+			unparsed[k.Name] = true
 			return fault(k, vars[k.Name])
 		}
 	}
@@ -97,11 +97,10 @@ var (
 	prefixForm = regexp.MustCompile(`^[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*\.?$`)
 )
 
-// check returns a fault for each value that is outside its form.
-func (c *Config) check() (faults []error) {
+// check returns a fault for each value that is outside its form, but for those that could not even be parsed.
+func (c *Config) check(unparsed map[string]bool) (faults []error) {
 	is := func(ok bool, env string, found any) {
-		if !ok {
-			k := keyNamed(env)
+		if k := keyNamed(env); !ok && !unparsed[k.Name] {
 			faults = append(faults, fault(k, fmt.Sprint(found)))
 		}
 	}

@@ -83,8 +83,8 @@ func TestBadConfig(t *testing.T) {
 }
 
 func TestAllFaultsAtOnce(t *testing.T) {
-	_, err := LoadConfig([]string{"PINION_JOBS=x", "PINION_MEMORY=y", "PINION_TYPO=z"})
-	for _, want := range []string{"PINION_JOBS", "PINION_MEMORY", "PINION_TYPO"} {
+	_, err := LoadConfig([]string{"PINION_JOBS=x", "PINION_MEMORY=y", "PINION_TYPO=z", "PINION_DEVICE=abacus"})
+	for _, want := range []string{"PINION_JOBS", "PINION_MEMORY", "PINION_TYPO", "PINION_DEVICE"} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s is not in: %v", want, err)
 		}

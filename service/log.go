@@ -14,11 +14,19 @@ func (c *Config) Logger(w io.Writer) *slog.Logger {
 	if err := level.UnmarshalText([]byte(c.Log)); err != nil {
 		level = slog.LevelInfo
 	}
-	options := &slog.HandlerOptions{Level: level}
+	options := &slog.HandlerOptions{Level: level, ReplaceAttr: legible}
 	if c.LogFormat == "json" || c.LogFormat == "auto" && !terminal(w) {
 		return slog.New(slog.NewJSONHandler(w, options))
 	}
 	return slog.New(slog.NewTextHandler(w, options))
+}
+
+// legible writes durations in JSON as in text, with their unit, and not as a number of nanoseconds.
+func legible(_ []string, a slog.Attr) slog.Attr {
+	if a.Value.Kind() == slog.KindDuration {
+		a.Value = slog.StringValue(a.Value.Duration().String())
+	}
+	return a
 }
 
 func terminal(w io.Writer) bool {
