@@ -52,7 +52,7 @@ func StartBroker(dir, addr string, log *slog.Logger) (*Broker, error) {
 		NoSigs:     true,
 	}, log); err != nil {
 		b.Close()
-		return nil, fmt.Errorf("embedded broker on %s: %w", addr, err)
+		return nil, fmt.Errorf("%sLISTEN: embedded broker on %s: %w", Prefix, addr, err)
 	}
 	return b, nil
 }

@@ -27,7 +27,9 @@ func (c *Config) Connect(name string, log *slog.Logger) (*nats.Conn, error) {
 	}
 	urls := strings.ReplaceAll(c.NATS, " ", "")
 	nc, err := nats.Connect(urls, options...)
-	if err != nil {
+	if errors.Is(err, nats.ErrNoServers) {
+		return nil, fmt.Errorf("broker %s: %w; start one there, or set %sNATS", redactURLs(urls), err, Prefix)
+	} else if err != nil {
 		return nil, fmt.Errorf("broker %s: %w", redactURLs(urls), err)
 	}
 	return nc, nil

@@ -96,16 +96,17 @@ func TestBadInput(t *testing.T) {
 		{"witness words without a header", proveWtns(wtns[wtnsValues:]), `invalid_witness: witness 0: witness: at byte 0: found magic "\x01\x00\x00\x00", expected "wtns" (this looks like 4 bare values without the header of a .wtns)`}, // C15
 		{"witness that breaks the circuit", proveWtns(change(wtns, fill(wtnsValues+32, 1, 9))), `unsatisfied: witness 0: the witness does not satisfy constraint 0`},
 		{"witness file missing", []string{"prove", "multiplier-bn128", "--witness", "/nonexistent/w.wtns"}, `stat /nonexistent/w.wtns: no such file or directory`},
+		{"no folder for the proof", []string{"prove", "multiplier-bn128", "--witness", file("w.wtns", wtns), "--proof", "/nonexistent/p.json"}, `create /nonexistent/p.json: no such file or directory`},
 		{"input missing", proveInput(`{"a": 3}`), `invalid_inputs: witness 0: inputs: 1 of 2 input values are set, by "a"; a signal is missing`},
 		{"input unknown", proveInput(`{"a": 3, "b": 5, "c": 7}`), `invalid_inputs: witness 0: input signal "c": not an input of the circuit`},
 		{"input with too many values", proveInput(`{"a": [3, 4], "b": 5}`), `invalid_inputs: witness 0: input signal "a": 2 values, expected 1`},
 		{"input that is no number", proveInput(`{"a": "12abc", "b": 5}`), `invalid_inputs: witness 0: input signal "a": not an integer, expected decimal, 0x, 0o or 0b digits`},
 		{"inputs that are no JSON", proveInput(`{"a": 3`), `invalid_inputs: witness 0: inputs: JSON ends early, after byte 7`},
 		{"no calculator", []string{"prove", "bare", "--input", file("i.json", []byte(`{}`))}, `calculator: witness 0: circuit bare: the circuit has no witness calculator (wasm)`},
-		{"unknown circuit", []string{"prove", "nosuch", "--witness", file("w.wtns", wtns)}, `unknown_circuit: circuit nosuch: unknown circuit`},
+		{"unknown circuit", []string{"prove", "nosuch", "--witness", file("w.wtns", wtns)}, `unknown_circuit: circuit nosuch: unknown circuit in ` + catalogue},
 		{"wrong digest", []string{"prove", "multiplier-bn128@" + strings.Repeat("ab", 32), "--witness", file("w.wtns", wtns)}, `wrong_digest: circuit multiplier-bn128: the circuit has another digest: found f4f021aa1012354b837bbbd4d2a115ce23699c2e645f5790cf4448767c8600fc, expected abababababababababababababababababababababababababababababababab`},
-		{"inspect of an unknown circuit", []string{"circuit", "inspect", "nosuch"}, `circuit nosuch: unknown circuit`},
-		{"removal of an unknown circuit", []string{"circuit", "remove", "nosuch"}, `circuit nosuch: unknown circuit`},
+		{"inspect of an unknown circuit", []string{"circuit", "inspect", "nosuch"}, `circuit nosuch: unknown circuit in ` + catalogue},
+		{"removal of an unknown circuit", []string{"circuit", "remove", "nosuch"}, `circuit nosuch: unknown circuit in ` + catalogue},
 		{"name taken", []string{"circuit", "add", "merkle-bn128", "--zkey", file("c.zkey", zkey)}, `circuit merkle-bn128: a circuit of this name is there already: remove it first`},
 	}
 	for _, test := range tests {

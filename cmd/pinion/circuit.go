@@ -20,6 +20,14 @@ type circuitCmd struct {
 	Export  circuitExport  `cmd:"" help:"Write the verifying key of a circuit."`
 }
 
+// at says where a circuit was looked for that isn't there: most often another directory was meant.
+func at(catalogue *circuit.Catalogue, err error) error {
+	if errors.Is(err, circuit.ErrUnknownCircuit) {
+		return fmt.Errorf("%w in %s", err, catalogue.Dir())
+	}
+	return err
+}
+
 // catalogue opens the one that the environment names.
 func (a *app) catalogue() (*circuit.Catalogue, error) {
 	config, err := a.config()
@@ -57,6 +65,13 @@ func (c *circuitAdd) Run(a *app) error {
 func (a *app) warnForgeable(info circuit.Info) {
 	if info.Forgeable {
 		a.warnf("the key of %s has no phase-2 contribution (gamma = delta): anyone can forge proofs; serve refuses it unless PINION_ALLOW_FORGEABLE names it", info.Name)
+	}
+}
+
+// warnForgeableKey warns about a key that is in no catalogue.
+func (a *app) warnForgeableKey(zkey string, forgeable bool) {
+	if forgeable {
+		a.warnf("%s has no phase-2 contribution (gamma = delta): anyone can forge proofs", zkey)
 	}
 }
 
@@ -106,7 +121,7 @@ func (c *circuitInspect) Run(a *app) error {
 	}
 	info, err := catalogue.Info(ref)
 	if err != nil {
-		return err
+		return at(catalogue, err)
 	}
 	return a.print(info, func(w io.Writer) {
 		t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
@@ -153,7 +168,7 @@ func (c *circuitCheck) Run(a *app) error {
 		return err
 	}
 	if err := catalogue.Check(a.ctx, ref, bar.report); err != nil {
-		return err
+		return at(catalogue, err)
 	}
 	info, err := catalogue.Info(ref)
 	if err != nil {
@@ -169,9 +184,7 @@ func (c *circuitCheck) checkZkey(a *app, bar *bar) error {
 		return err
 	}
 	bar.close()
-	if info.Forgeable {
-		a.warnf("%s has no phase-2 contribution (gamma = delta): anyone can forge proofs", c.Zkey)
-	}
+	a.warnForgeableKey(c.Zkey, info.Forgeable)
 	return a.print(info, func(w io.Writer) {
 		fmt.Fprintf(w, "valid: %s, %d wires, %d public, domain %d, %d contributions, sha256 %s\n",
 			info.Curve, info.Vars, info.Public, info.Domain, info.Contributions, info.Digest)
@@ -215,7 +228,7 @@ func (c *circuitRemove) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	return catalogue.Remove(c.Name)
+	return at(catalogue, catalogue.Remove(c.Name))
 }
 
 type circuitExport struct {
@@ -230,7 +243,7 @@ func (c *circuitExport) Run(a *app) error {
 	}
 	opened, err := catalogue.Open(ref)
 	if err != nil {
-		return err
+		return at(catalogue, err)
 	}
 	defer opened.Close()
 	return writeJSON(c.Vkey, opened.VerifyingKey())

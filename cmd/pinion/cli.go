@@ -55,6 +55,9 @@ func run(args, environ []string, stdout, stderr io.Writer) int {
 	if err != nil {
 		return report(stderr, err)
 	}
+	if len(args) == 0 {
+		args = []string{"--help"}
+	}
 	command, err := parser.Parse(args)
 	if err != nil {
 		return report(stderr, &usageError{err})

@@ -60,7 +60,11 @@ func TestHelp(t *testing.T) {
 			t.Errorf("no %s in:\n%s", k.Name, help)
 		}
 	}
-	words := strings.Join(strings.Fields(must(t, pinion(t, nil, "--help"))), " ")
+	root := must(t, pinion(t, nil, "--help"))
+	if bare := must(t, pinion(t, nil)); bare != root {
+		t.Errorf("pinion alone prints:\n%s", bare)
+	}
+	words := strings.Join(strings.Fields(root), " ")
 	if !strings.Contains(words, exitHelp) {
 		t.Errorf("no exit codes in:\n%s", words)
 	}
@@ -140,6 +144,11 @@ func TestForgeableKey(t *testing.T) {
 		t.Errorf("exit code %d: %s", o.code, o.stderr)
 	}
 	must(t, pinion(t, append(env, "PINION_ALLOW_FORGEABLE=loose"), args...))
+	zkey := exampleFile("multiplier", "bn128", circuits.Forgeable)
+	o = pinion(t, env, "prove", "--zkey", zkey, "--witness", exampleFile("multiplier", "bn128", circuits.Witness))
+	if want := "pinion: warning: " + zkey + " has no phase-2 contribution (gamma = delta): anyone can forge proofs\n"; o.code != exitOK || o.stderr != want {
+		t.Errorf("exit code %d: %s", o.code, o.stderr)
+	}
 }
 
 // What machines read is JSON and nothing else.

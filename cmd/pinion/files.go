@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -98,7 +99,9 @@ func writeFile(path string, data []byte) error {
 		return os.WriteFile(path, data, 0o644)
 	}
 	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
-	if err != nil {
+	if cause, ok := errors.AsType[*fs.PathError](err); ok {
+		return &fs.PathError{Op: "create", Path: path, Err: cause.Err} // not by its temporary name
+	} else if err != nil {
 		return err
 	}
 	_, err = f.Write(data)

@@ -74,7 +74,7 @@ func (p *proveCmd) catalogued(a *app) error {
 		return err
 	}
 	out, err := prover.Engine.Prove(a.ctx, engine.Request{Circuit: ref, Witnesses: []engine.Witness{w}})
-	if err := errors.Join(err, prover.Close(context.WithoutCancel(a.ctx))); err != nil {
+	if err := errors.Join(at(prover.Catalogue, err), prover.Close(context.WithoutCancel(a.ctx))); err != nil {
 		return err
 	}
 	return p.write(a, out.Proofs[0].Proof, out.Proofs[0].Public, proven{Circuit: out.Circuit.String(), MS: out.Phases.Milliseconds()})
@@ -110,6 +110,7 @@ func (p *proveCmd) once(a *app) error {
 	}
 	defer key.Close()
 	prepared := time.Since(begin)
+	a.warnForgeableKey(p.Zkey, key.VerifyingKey().Forgeable())
 
 	pk := key.ProvingKey()
 	witness, err := readWitness(p.Witness, circuit.Shape{Curve: pk.Curve, Vars: pk.Vars})

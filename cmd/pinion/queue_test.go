@@ -167,7 +167,7 @@ func TestSubmit(t *testing.T) {
 		code int
 		want string
 	}{
-		{"unknown circuit", []string{"nosuch", "--input", input}, exitInput, `queue: unknown circuit: nosuch`},
+		{"unknown circuit", []string{"nosuch", "--input", input}, exitInput, `queue: unknown circuit: nosuch; a worker registers the circuits of its catalogue when it starts, and so does: pinion provision --circuits`},
 		{"unknown circuit by digest", []string{"nosuch@" + other, "--input", input, "--id", "a"}, exitRefused, `job a: failed: unknown_circuit: circuit nosuch: unknown circuit`},
 		{"wrong digest", []string{"multiplier-bn128@" + other, "--input", input, "--id", "b"}, exitRefused,
 			`job b: failed: wrong_digest: circuit multiplier-bn128: the circuit has another digest: found ` + digest(t, own, "multiplier-bn128") + `, expected ` + other},
@@ -211,7 +211,8 @@ func TestSubmit(t *testing.T) {
 		must(t, pinion(t, env, "circuit", "remove", "merkle-bls12381"))
 		// Another worker may still have it: the job waits for one until its deadline.
 		o := pinion(t, env, "submit", "merkle-bls12381", "--input", inputs(t, "merkle"), "--wait", "--id", "i", "--deadline", "4s")
-		if o.code != exitRefused || !strings.HasPrefix(o.stderr, "pinion: job i: expired: deadline: ") {
+		if o.code != exitRefused || !strings.HasPrefix(o.stderr, "pinion: job i: expired: deadline: ") ||
+			!strings.HasSuffix(o.stderr, " times: circuit merkle-bls12381: unknown circuit\n") {
 			t.Errorf("exit code %d: %s", o.code, o.stderr)
 		}
 		worker.line(t, `"job not proven","job":"i",.*circuit merkle-bls12381: unknown circuit`)
@@ -224,7 +225,7 @@ func TestNoBroker(t *testing.T) {
 	commands := [][]string{{"serve"}, {"submit", "multiplier-bn128", "--input", input}}
 	for _, args := range commands {
 		o := pinion(t, []string{"PINION_NATS=nats://127.0.0.1:1", "PINION_HTTP=off", "PINION_LOG=error"}, args...)
-		if want := "pinion: broker nats://127.0.0.1:1: nats: no servers available for connection\n"; o.code != exitUnavailable || !strings.HasSuffix(o.stderr, want) {
+		if want := "pinion: broker nats://127.0.0.1:1: nats: no servers available for connection; start one there, or set PINION_NATS\n"; o.code != exitUnavailable || !strings.HasSuffix(o.stderr, want) {
 			t.Errorf("%s: exit code %d, %s", args[0], o.code, o.stderr)
 		}
 	}
@@ -234,6 +235,17 @@ func TestNoBroker(t *testing.T) {
 		if want := "; run: pinion provision\n"; o.code != exitUnavailable || !strings.HasSuffix(o.stderr, want) {
 			t.Errorf("%s: exit code %d, %s", args[0], o.code, o.stderr)
 		}
+	}
+}
+
+// Whoever waits for a job with a deadline gets an answer, also if no worker runs.
+func TestNoWorker(t *testing.T) {
+	env := []string{"PINION_NATS=" + startBroker(t)}
+	must(t, pinion(t, env, "provision", "--circuits"))
+	input := write(t, "input.json", []byte(`{"a": 3, "b": 5}`))
+	o := pinion(t, env, "submit", "multiplier-bn128", "--input", input, "--id", "a", "--wait", "--deadline", "100ms")
+	if want := "pinion: job a: no result 5s after its deadline, so perhaps no worker is running: context deadline exceeded\n"; o.code != exitUnavailable || o.stderr != want {
+		t.Errorf("exit code %d: %s", o.code, o.stderr)
 	}
 }
 

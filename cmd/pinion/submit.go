@@ -53,7 +53,7 @@ func (s *submitCmd) Run(a *app) error {
 	if !s.Wait {
 		return a.print(submission{sub.ID, sub.Circuit, sub.Duplicate}, func(w io.Writer) { fmt.Fprintln(w, sub.ID) })
 	}
-	result, err := waitFor(a, client, sub.ID)
+	result, err := s.waitFor(a, client, sub.ID)
 	if err != nil {
 		return err
 	}
@@ -119,10 +119,25 @@ func (s *submitCmd) submit(a *app, client *queue.Client, source queue.Source) (*
 	if s.Deadline > 0 {
 		request.Deadline = time.Now().Add(s.Deadline)
 	}
-	return client.Submit(a.ctx, request)
+	sub, err := client.Submit(a.ctx, request)
+	if errors.Is(err, queue.ErrUnknownCircuit) {
+		err = fmt.Errorf("%w; a worker registers the circuits of its catalogue when it starts, and so does: pinion provision --circuits", err)
+	}
+	return sub, err
 }
 
-func waitFor(a *app, client *queue.Client, id string) (*queue.Result, error) {
+// lateness is how long after its deadline a job's result may take: whoever has the job, or takes it then, ends it at once.
+const lateness = 5 * time.Second
+
+// waitFor waits for the result, until some time after the job's deadline if it has one.
+func (s *submitCmd) waitFor(a *app, client *queue.Client, id string) (*queue.Result, error) {
+	ctx := a.ctx
+	if s.Deadline > 0 {
+		late := fmt.Errorf("job %s: no result %s after its deadline, so perhaps no worker is running: %w", id, lateness, context.DeadlineExceeded)
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeoutCause(ctx, s.Deadline+lateness, late)
+		defer cancel()
+	}
 	bar := a.bar()
 	defer bar.close()
 	stop, err := client.OnProgress(id, func(p queue.Progress) { bar.report(p.Phase, int64(p.Percent), 100) })
@@ -130,7 +145,7 @@ func waitFor(a *app, client *queue.Client, id string) (*queue.Result, error) {
 		return nil, err
 	}
 	defer stop()
-	return client.Wait(a.ctx, id)
+	return client.Wait(ctx, id)
 }
 
 // jobError is a job that ended without a proof.
