@@ -10,6 +10,9 @@ import (
 	"path/filepath"
 	"time"
 
+	"go.opentelemetry.io/otel/trace"
+	otlp "go.opentelemetry.io/proto/otlp/trace/v1"
+
 	"github.com/pinion-zk/pinion/circuit"
 	"github.com/pinion-zk/pinion/examples/circuits"
 	"github.com/pinion-zk/pinion/groth16"
@@ -48,8 +51,9 @@ func (d *demoCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	return withService(ctx, a, config, func(client *queue.Client) error {
-		replies, err := d.prove(ctx, a, client, examples)
+	sent := &spanKeeper{}
+	return withService(ctx, a, config, sent.tracer(), func(client *queue.Client) error {
+		replies, err := d.prove(ctx, a, client, sent, examples)
 		if err != nil {
 			return err
 		}
@@ -128,8 +132,8 @@ func newExample(name, curve string) (*example, error) {
 	return e, errors.Join(faults...)
 }
 
-// withService runs a worker beside f, and stops it afterwards.
-func withService(ctx context.Context, a *app, config *service.Config, f func(*queue.Client) error) error {
+// withService runs a worker beside f, whose client makes spans with tracer, and stops it afterwards.
+func withService(ctx context.Context, a *app, config *service.Config, tracer trace.Tracer, f func(*queue.Client) error) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	log := config.Logger(a.stderr)
@@ -142,12 +146,12 @@ func withService(ctx context.Context, a *app, config *service.Config, f func(*qu
 		ended <- s.Run(ctx)
 		cancel() // a worker that ended by itself leaves nothing to wait for
 	}()
-	err = withClient(ctx, s.URL(), config, f)
+	err = withClient(ctx, s.URL(), config, tracer, f)
 	cancel()
 	return errors.Join(err, <-ended)
 }
 
-func withClient(ctx context.Context, url string, config *service.Config, f func(*queue.Client) error) error {
+func withClient(ctx context.Context, url string, config *service.Config, tracer trace.Tracer, f func(*queue.Client) error) error {
 	producer := *config
 	producer.NATS = url
 	nc, err := producer.Connect("pinion demo producer", config.Logger(io.Discard))
@@ -155,7 +159,7 @@ func withClient(ctx context.Context, url string, config *service.Config, f func(
 		return err
 	}
 	defer nc.Close()
-	client, err := service.NewClient(ctx, nc)
+	client, err := queue.NewClient(ctx, nc, queue.ClientConfig{Tracer: tracer})
 	if err != nil {
 		return err
 	}
@@ -166,12 +170,13 @@ func withClient(ctx context.Context, url string, config *service.Config, f func(
 type demoReply struct {
 	example *example
 	result  *queue.Result
-	spans   [][]byte // OTLP
+	sent    *otlp.Span // the producer's
+	spans   [][]byte   // the worker's: OTLP messages
 }
 
 // prove submits the jobs, by witness and by inputs in turn, and returns their replies in the order of submission, every proof
 // verified.
-func (d *demoCmd) prove(ctx context.Context, a *app, client *queue.Client, examples []*example) ([]*demoReply, error) {
+func (d *demoCmd) prove(ctx context.Context, a *app, client *queue.Client, sent *spanKeeper, examples []*example) ([]*demoReply, error) {
 	inbox, err := client.NewInbox()
 	if err != nil {
 		return nil, err
@@ -189,7 +194,7 @@ func (d *demoCmd) prove(ctx context.Context, a *app, client *queue.Client, examp
 		if err != nil {
 			return nil, err
 		}
-		replies[i] = &demoReply{example: e}
+		replies[i] = &demoReply{example: e, sent: sent.last}
 		byID[sub.ID] = replies[i]
 	}
 	return replies, collect(ctx, a, inbox, byID)

@@ -25,8 +25,8 @@ func printDemo(w io.Writer, replies []*demoReply) {
 	}
 	t.Flush()
 	last := replies[len(replies)-1]
-	fmt.Fprintf(w, "\nTrace %s of job %s, as its reply subject received it:\n\n", last.result.Trace, last.result.ID)
-	if err := printTrace(w, last.spans); err != nil {
+	fmt.Fprintf(w, "\nTrace %s of job %s: the producer's span, and those that the worker sent to the reply subject:\n\n", last.result.Trace, last.result.ID)
+	if err := printTrace(w, last.spans, last.sent); err != nil {
 		fmt.Fprintln(w, err)
 	}
 }

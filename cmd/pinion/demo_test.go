@@ -15,7 +15,7 @@ func TestDemo(t *testing.T) {
 	for range 2 {
 		out := must(t, pinion(t, nil, "demo", "--jobs", "20"))
 		for _, want := range []string{
-			`^20 jobs done, 20 proofs verified`, `merkle-bn128 +5 `, `commit-bls12381 +5 `, `\nprocess pinion.job.normal +\d+\.\d\d ms\n`, `├─ admit `, `└─ check `,
+			`^20 jobs done, 20 proofs verified`, `merkle-bn128 +5 `, `commit-bls12381 +5 `, `\nsend pinion.job.normal +\d+\.\d\d ms\n└─ process pinion.job.normal +\d+\.\d\d ms\n   ├─ admit `, `   └─ check `,
 		} {
 			if !regexp.MustCompile(want).MatchString(out) {
 				t.Errorf("no %s in:\n%s", want, out)

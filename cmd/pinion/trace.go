@@ -2,23 +2,49 @@ package main
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"io"
 	"slices"
 	"strings"
 	"time"
 
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	oteltrace "go.opentelemetry.io/otel/trace"
 	collector "go.opentelemetry.io/proto/otlp/collector/trace/v1"
 	trace "go.opentelemetry.io/proto/otlp/trace/v1"
 	"google.golang.org/protobuf/proto"
 )
 
-// printTrace draws the spans of OTLP messages (ExportTraceServiceRequest) as a tree with each span's duration.
-func printTrace(w io.Writer, messages [][]byte) error {
-	spans, err := decodeSpans(messages)
+// spanKeeper keeps the span that its tracer ended last, as far as a tree shows it. It is for one goroutine.
+type spanKeeper struct{ last *trace.Span }
+
+func (k *spanKeeper) tracer() oteltrace.Tracer {
+	return sdktrace.NewTracerProvider(sdktrace.WithSyncer(k)).Tracer("github.com/pinion-zk/pinion/cmd/pinion")
+}
+
+// ExportSpans implements sdktrace.SpanExporter.
+func (k *spanKeeper) ExportSpans(_ context.Context, spans []sdktrace.ReadOnlySpan) error {
+	for _, s := range spans {
+		id := s.SpanContext().SpanID()
+		k.last = &trace.Span{
+			SpanId: id[:], Name: s.Name(),
+			StartTimeUnixNano: uint64(s.StartTime().UnixNano()), EndTimeUnixNano: uint64(s.EndTime().UnixNano()),
+		}
+	}
+	return nil
+}
+
+// Shutdown implements sdktrace.SpanExporter.
+func (k *spanKeeper) Shutdown(context.Context) error { return nil }
+
+// printTrace draws spans, and those of OTLP messages (ExportTraceServiceRequest), as a tree with each span's duration.
+func printTrace(w io.Writer, messages [][]byte, spans ...*trace.Span) error {
+	decoded, err := decodeSpans(messages)
 	if err != nil {
 		return err
 	}
+	spans = append(spans, decoded...)
 	known := map[string]bool{}
 	for _, s := range spans {
 		known[string(s.GetSpanId())] = true
