@@ -42,7 +42,7 @@ func (h *handler) Prove(ctx context.Context, d *queue.Delivery) (*queue.Outcome,
 	if err != nil {
 		err = h.failure(ctx, ref, err)
 		h.metrics.end(ctx, endState(err))
-		h.log.Info("job not proven", "job", d.Job.ID, "circuit", ref.Name, "attempt", d.Attempt, "error", err)
+		h.log.Debug("job not proven", "job", d.Job.ID, "circuit", ref.Name, "attempt", d.Attempt, "error", err)
 		return nil, err
 	}
 	h.metrics.done(ctx, out)

@@ -215,7 +215,7 @@ func TestSubmit(t *testing.T) {
 			!strings.HasSuffix(o.stderr, " times: circuit merkle-bls12381: unknown circuit\n") {
 			t.Errorf("exit code %d: %s", o.code, o.stderr)
 		}
-		worker.line(t, `"job not proven","job":"i",.*circuit merkle-bls12381: unknown circuit`)
+		worker.line(t, `"deferred",.*"job":"i",.*circuit merkle-bls12381: unknown circuit`)
 	})
 }
 

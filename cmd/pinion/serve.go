@@ -3,6 +3,8 @@ package main
 import (
 	"strings"
 
+	"go.opentelemetry.io/otel"
+
 	"github.com/pinion-zk/pinion/service"
 )
 
@@ -23,7 +25,9 @@ func (serveCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	s, err := service.Start(a.ctx, config, config.Logger(a.stderr))
+	log := config.Logger(a.stderr)
+	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) { log.Warn("telemetry", "error", err) }))
+	s, err := service.Start(a.ctx, config, log)
 	if err != nil {
 		return err
 	}
