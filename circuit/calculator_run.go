@@ -74,7 +74,7 @@ func (x *calculation) close() {
 			break
 		}
 	}
-	x.memory.unmap()
+	_ = x.memory.unmap() // it fails for a bad address only
 }
 
 // call runs a function of the module and returns its result, if it has one.
@@ -168,7 +168,7 @@ func (x *calculation) setInputs(signals []signal) error {
 		for i := range len(s.values) / groth16.ScalarSize {
 			copy(buffer, s.values[i*groth16.ScalarSize:])
 			if _, err := x.invoke(set, high, low, uint64(i)); err != nil {
-				if e, ok := err.(*InputError); ok {
+				if e, ok := errors.AsType[*InputError](err); ok {
 					e.Signal = s.name
 				}
 				return err

@@ -41,8 +41,7 @@ var ErrClosed = errors.New("the engine is closed")
 
 // fail makes an Error of err, unless it is one already.
 func fail(code Code, retry bool, err error) error {
-	var known *Error
-	if errors.As(err, &known) {
+	if known, ok := errors.AsType[*Error](err); ok {
 		return known
 	}
 	return &Error{Code: code, Retry: retry, Err: err}
@@ -50,8 +49,7 @@ func fail(code Code, retry bool, err error) error {
 
 // within is fail, and says in the text what failed.
 func within(what string, code Code, retry bool, err error) error {
-	var known *Error
-	if errors.As(err, &known) {
+	if known, ok := errors.AsType[*Error](err); ok {
 		code, retry, err = known.Code, known.Retry, known.Err
 	}
 	return &Error{Code: code, Retry: retry, Err: fmt.Errorf("%s: %w", what, err)}

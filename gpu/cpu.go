@@ -115,8 +115,7 @@ func (r *cpuRun) prove(p *groth16.Prover, inputs []Input) {
 // one makes one proof and adds up its phases. A proof that has begun isn't cancelled: hence no context.
 func (r *cpuRun) one(p *groth16.Prover, in Input, read func()) error {
 	proof, phases, err := p.Prove(context.Background(), groth16.Input{Witness: in.Witness, A: in.A, B: in.B, Read: read})
-	var panicked *groth16.PanicError
-	if errors.As(err, &panicked) {
+	if _, panicked := errors.AsType[*groth16.PanicError](err); panicked {
 		return fmt.Errorf("%w: %w", ErrFault, err)
 	}
 	if err != nil {

@@ -100,15 +100,11 @@ func (c Curve) decodeG2(coordinates jsonG2) ([]byte, error) {
 		}
 		parts = append(parts, pair...)
 	}
-	switch [2]string(parts[4:]) {
-	case [2]string{"0", "0"}:
-		if [4]string(parts[:4]) == [4]string{"0", "0", "1", "0"} {
-			return make([]byte, c.G2Size()), nil
-		}
-		fallthrough
-	default:
+	if [6]string(parts) == [6]string{"0", "0", "1", "0", "0", "0"} {
+		return make([]byte, c.G2Size()), nil
+	}
+	if [2]string(parts[4:]) != [2]string{"1", "0"} {
 		return nil, errors.New("the third coordinate of an affine point is not 1")
-	case [2]string{"1", "0"}:
 	}
 	point, err := c.decodeAffine(parts[:4])
 	if err != nil {

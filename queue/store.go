@@ -109,9 +109,9 @@ func (s *store) registered(ctx context.Context, id, subject string, digest [32]b
 }
 
 // conflict is ErrIDConflict if the record is another job's.
-func (st *Status) conflict(subject string, digest [32]byte) error {
-	if st.Job != digest || st.Subject != subject {
-		return fmt.Errorf("%w: %s", ErrIDConflict, st.ID)
+func (s *Status) conflict(subject string, digest [32]byte) error {
+	if s.Job != digest || s.Subject != subject {
+		return fmt.Errorf("%w: %s", ErrIDConflict, s.ID)
 	}
 	return nil
 }

@@ -149,7 +149,7 @@ func (u *upload) abandon() {
 	for _, c := range u.flight {
 		select {
 		case <-c.ack.Ok():
-		case <-c.ack.Err():
+		case <-c.ack.Err(): //nolint:errcheck // stored or not, it has arrived
 		case <-ctx.Done():
 			return
 		}

@@ -52,7 +52,7 @@ func TestImportsRunOneWay(t *testing.T) {
 		}
 		context := build.Default
 		context.UseAllFiles = true
-		pkg, err := context.ImportDir(dir, build.IgnoreVendor)
+		pkg, _ := context.ImportDir(dir, build.IgnoreVendor)
 		if pkg == nil || len(pkg.GoFiles) == 0 {
 			return nil // no Go here
 		}
