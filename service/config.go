@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/url"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -22,8 +23,8 @@ const Prefix = "PINION_"
 // after PINION_), its default, its meaning (doc) and the values that it takes (form); Usage prints them.
 type Config struct {
 	NATS      string   `env:"NATS" envDefault:"nats://127.0.0.1:4222" doc:"broker to connect to, or embedded: run one in this process" form:"embedded, or one or more NATS URLs separated by commas"`
-	NATSCreds string   `env:"NATS_CREDS" doc:"credentials file for the broker (JWT and seed)" form:"a file"`
-	NATSCA    string   `env:"NATS_TLS_CA" doc:"certificate authority that the broker's certificate is checked against" form:"a PEM file"`
+	NATSCreds string   `env:"NATS_CREDS" doc:"credentials file for the broker" form:"a file with a user's JWT and seed"`
+	NATSCA    string   `env:"NATS_TLS_CA" doc:"certificate authority that the broker's certificate is checked against" form:"a PEM file with certificates"`
 	NATSCert  string   `env:"NATS_TLS_CERT" doc:"client certificate for the broker" form:"a PEM file, together with PINION_NATS_TLS_KEY"`
 	NATSKey   string   `env:"NATS_TLS_KEY" doc:"key of the client certificate" form:"a PEM file, together with PINION_NATS_TLS_CERT"`
 	Listen    string   `env:"LISTEN" envDefault:"127.0.0.1:4222" doc:"address of the embedded broker; it has no authentication" form:"a loopback address and port; port 0 takes a free one"`
@@ -89,8 +90,23 @@ func parseFault(err error, vars map[string]string, unparsed map[string]bool) err
 }
 
 func fault(k Key, found string) error {
-	return fmt.Errorf("%s: found %q, expected %s", k.Name, found, k.Form)
+	return &VariableError{Name: k.Name, Found: found, Expected: k.Form}
 }
+
+// VariableError is an environment variable whose value is of no use.
+type VariableError struct {
+	Name, Found, Expected string
+	Err                   error // nil, or what is wrong with the file that the value names
+}
+
+func (e *VariableError) Error() string {
+	if e.Err != nil {
+		return fmt.Sprintf("%s: %s: %v, expected %s", e.Name, e.Found, e.Err, e.Expected)
+	}
+	return fmt.Sprintf("%s: found %q, expected %s", e.Name, e.Found, e.Expected)
+}
+
+func (e *VariableError) Unwrap() error { return e.Err }
 
 var (
 	tokenForm  = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
@@ -166,18 +182,28 @@ func defaultWorker() string {
 
 func brokerURLs(list string) bool {
 	for s := range strings.SplitSeq(list, ",") {
-		scheme, rest, ok := strings.Cut(strings.TrimSpace(s), "://")
-		if !ok || rest == "" || !slices.Contains([]string{"nats", "tls", "ws", "wss"}, scheme) {
+		u, err := url.Parse(strings.TrimSpace(s))
+		if err != nil || u.Host == "" || !slices.Contains([]string{"nats", "tls", "ws", "wss"}, u.Scheme) {
 			return false
 		}
 	}
 	return true
 }
 
-var userInfo = regexp.MustCompile(`//[^/@,]*@`)
+var userInfo = regexp.MustCompile(`//.*@`)
 
-// redactURLs hides the user and password that a URL may hold.
-func redactURLs(list string) string { return userInfo.ReplaceAllString(list, "//***@") }
+// redactURLs hides the users and passwords that URLs may hold. A list that can't be taken apart, perhaps for a comma in a password,
+// is hidden from the first to the last of them.
+func redactURLs(list string) string {
+	parts := strings.Split(list, ",")
+	for i, s := range parts {
+		if !strings.Contains(s, "://") {
+			return userInfo.ReplaceAllString(list, "//***@")
+		}
+		parts[i] = userInfo.ReplaceAllString(s, "//***@")
+	}
+	return strings.Join(parts, ",")
+}
 
 func hostPort(addr string) bool {
 	_, port, err := net.SplitHostPort(addr)

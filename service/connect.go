@@ -2,35 +2,71 @@ package service
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
+	"net"
 	"strings"
+	"syscall"
 
 	"github.com/nats-io/nats.go"
 
 	"github.com/pinion-zk/pinion/queue"
 )
 
+// BrokerError is a connection that couldn't be made.
+type BrokerError struct {
+	URLs string // without passwords
+	Err  error
+}
+
+func (e *BrokerError) Error() string {
+	text := fmt.Sprintf("broker %s: %v", e.URLs, e.Err)
+	if advice := e.advice(); advice != "" {
+		return text + "; " + advice
+	}
+	return text
+}
+
+func (e *BrokerError) Unwrap() error { return e.Err }
+
+// advice is what can be done about it, if that is known.
+func (e *BrokerError) advice() string {
+	_, unknown := errors.AsType[*tls.CertificateVerificationError](e.Err)
+	switch {
+	case errors.Is(e.Err, nats.ErrNoServers):
+		return "start one there, or set " + Prefix + "NATS"
+	case unknown:
+		return "the authorities that its certificate is checked against are those of " + Prefix + "NATS_TLS_CA, or the system's if that is not set"
+	case refusedTLS(e.Err):
+		return "if it wants a client certificate, set " + Prefix + "NATS_TLS_CERT and " + Prefix + "NATS_TLS_KEY to one that it trusts"
+	case errors.Is(e.Err, nats.ErrAuthorization):
+		return "set " + Prefix + "NATS_CREDS, or user and password in " + Prefix + "NATS"
+	}
+	return ""
+}
+
+// refusedTLS tells whether the broker ended the TLS connection: with an alert, or, if we were writing just then, by closing it.
+func refusedTLS(err error) bool {
+	op, ok := errors.AsType[*net.OpError](err)
+	alert := ok && op.Op == "remote error"
+	closed := errors.Is(err, io.EOF) || errors.Is(err, syscall.EPIPE) || errors.Is(err, syscall.ECONNRESET)
+	return alert || closed && errors.Is(err, nats.ErrTLS)
+}
+
 // Connect connects to the broker at c.NATS; name is what the broker's operator sees. Once made, the connection is restored whenever
-// it breaks.
+// it breaks. The error is a [VariableError] for a file that is of no use, and else a [BrokerError].
 func (c *Config) Connect(name string, log *slog.Logger) (*nats.Conn, error) {
-	options := queue.ConnectOptions(name, log)
-	if c.NATSCreds != "" {
-		options = append(options, nats.UserCredentials(c.NATSCreds))
-	}
-	if c.NATSCA != "" {
-		options = append(options, nats.RootCAs(c.NATSCA))
-	}
-	if c.NATSCert != "" {
-		options = append(options, nats.ClientCert(c.NATSCert, c.NATSKey))
+	credentials, err := c.credentials()
+	if err != nil {
+		return nil, err
 	}
 	urls := strings.ReplaceAll(c.NATS, " ", "")
-	nc, err := nats.Connect(urls, options...)
-	if errors.Is(err, nats.ErrNoServers) {
-		return nil, fmt.Errorf("broker %s: %w; start one there, or set %sNATS", redactURLs(urls), err, Prefix)
-	} else if err != nil {
-		return nil, fmt.Errorf("broker %s: %w", redactURLs(urls), err)
+	nc, err := nats.Connect(urls, append(queue.ConnectOptions(name, log), credentials...)...)
+	if err != nil {
+		return nil, &BrokerError{URLs: redactURLs(urls), Err: err}
 	}
 	return nc, nil
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/pinion-zk/pinion/groth16"
 	"github.com/pinion-zk/pinion/pool"
 	"github.com/pinion-zk/pinion/queue"
+	"github.com/pinion-zk/pinion/service"
 )
 
 // Exit codes.
@@ -50,7 +51,7 @@ func exitCode(err error) int {
 		return jobExit(job)
 	case errors.Is(err, context.Canceled):
 		return exitInterrupted
-	case isA[*usageError](err):
+	case isA[*usageError](err), isA[*service.VariableError](err):
 		return exitUsage
 	case isInput(err):
 		return exitInput
@@ -81,8 +82,8 @@ func jobExit(err *engine.Error) int {
 }
 
 func isUnavailable(err error) bool {
-	return isOneOf(err, context.DeadlineExceeded, nats.ErrNoServers, nats.ErrTimeout, nats.ErrConnectionClosed, nats.ErrNoResponders,
-		nats.ErrAuthorization, queue.ErrNotProvisioned, queue.ErrQueueFull, queue.ErrNoResult) || isA[*pool.ExceedsError](err)
+	return isOneOf(err, context.DeadlineExceeded, nats.ErrTimeout, nats.ErrConnectionClosed, nats.ErrNoResponders,
+		queue.ErrNotProvisioned, queue.ErrQueueFull, queue.ErrNoResult) || isA[*pool.ExceedsError](err) || isA[*service.BrokerError](err)
 }
 
 func isInput(err error) bool {
