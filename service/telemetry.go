@@ -83,23 +83,23 @@ func (t *Telemetry) Shutdown(ctx context.Context) error {
 func newTraceExporter(ctx context.Context) (*otlptrace.Exporter, error) {
 	kind := os.Getenv("OTEL_TRACES_EXPORTER")
 	endpoint := os.Getenv("OTEL_EXPORTER_OTLP_ENDPOINT") + os.Getenv("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT")
-	switch {
-	case os.Getenv("OTEL_SDK_DISABLED") == "true", kind == "none", kind == "" && endpoint == "":
-		return nil, nil
-	case kind != "" && kind != "otlp":
-		return nil, fmt.Errorf("OTEL_TRACES_EXPORTER: found %q, expected otlp or none", kind)
-	}
 	variable, protocol := "OTEL_EXPORTER_OTLP_TRACES_PROTOCOL", os.Getenv("OTEL_EXPORTER_OTLP_TRACES_PROTOCOL")
 	if protocol == "" {
 		variable, protocol = "OTEL_EXPORTER_OTLP_PROTOCOL", os.Getenv("OTEL_EXPORTER_OTLP_PROTOCOL")
 	}
-	switch protocol {
-	case "grpc":
+	switch {
+	case os.Getenv("OTEL_SDK_DISABLED") == "true", kind == "none":
+		return nil, nil
+	case kind != "" && kind != "otlp":
+		return nil, &VariableError{Name: "OTEL_TRACES_EXPORTER", Found: kind, Expected: "otlp or none"}
+	case protocol != "" && protocol != "grpc" && protocol != "http/protobuf":
+		return nil, &VariableError{Name: variable, Found: protocol, Expected: "grpc or http/protobuf"}
+	case kind == "" && endpoint == "":
+		return nil, nil
+	case protocol == "grpc":
 		return otlptracegrpc.New(ctx)
-	case "", "http/protobuf":
-		return otlptracehttp.New(ctx)
 	}
-	return nil, fmt.Errorf("%s: found %q, expected grpc or http/protobuf", variable, protocol)
+	return otlptracehttp.New(ctx)
 }
 
 // Version is the version of this build: that of the module, or the commit that it was built from.

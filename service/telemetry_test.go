@@ -50,6 +50,8 @@ func TestTraceVariables(t *testing.T) {
 			`telemetry: OTEL_TRACES_EXPORTER: found "zipkin", expected otlp or none`},
 		{"another protocol", map[string]string{"OTEL_TRACES_EXPORTER": "otlp", "OTEL_EXPORTER_OTLP_PROTOCOL": "http/json"}, false,
 			`telemetry: OTEL_EXPORTER_OTLP_PROTOCOL: found "http/json", expected grpc or http/protobuf`},
+		{"another protocol, not used", map[string]string{"OTEL_EXPORTER_OTLP_TRACES_PROTOCOL": "http"}, false,
+			`telemetry: OTEL_EXPORTER_OTLP_TRACES_PROTOCOL: found "http", expected grpc or http/protobuf`},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
