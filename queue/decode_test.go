@@ -89,12 +89,18 @@ const (
 	jobTail = "\xa6proofs\x91\x81\xa4wtns\xc4\x01w"
 )
 
-func TestQ17HostileJobs(t *testing.T) {
+// goodJob is a job with more fields.
+func goodJob(fields int, extra string) string {
+	return string([]byte{0x84 + byte(fields)}) + jobHead + extra + jobTail
+}
+
+// hostileJob is bytes that are no job, and what [DecodeJob] says about them.
+type hostileJob struct{ name, data, err string }
+
+func hostileJobs() []hostileJob {
 	deep := func(n int) string { return strings.Repeat("\x91", n) + "\xc0" }
-	job := func(fields int, extra string) string {
-		return string([]byte{0x84 + byte(fields)}) + jobHead + extra + jobTail
-	}
-	corpus := []struct{ name, data, err string }{
+	job := goodJob
+	return []hostileJob{
 		{"empty", "", "found truncated bytes, expected one msgpack map"},
 		{"array of 2^32", "\x81\xa6public\xdd\xff\xff\xff\xff", "found truncated bytes, expected one msgpack map"},
 		{"binary of 2^32", "\x81\xa7witness\xc6\xff\xff\xff\xff", "found truncated bytes, expected one msgpack map"},
@@ -148,10 +154,13 @@ func TestQ17HostileJobs(t *testing.T) {
 		{"long meta key", job(1, "\xa4meta\x81\xd9\x41"+strings.Repeat("k", 65)+"\xa1v"), "meta: found a key of 65 and a value of 1 bytes, expected 1 to 64 and at most 256"},
 		{"oversized", strings.Repeat("\xc0", MaxJobBytes+1), "found 983041 bytes, expected at most 983040"},
 	}
-	if _, err := DecodeJob([]byte(job(0, ""))); err != nil {
+}
+
+func TestQ17HostileJobs(t *testing.T) {
+	if _, err := DecodeJob([]byte(goodJob(0, ""))); err != nil {
 		t.Fatalf("the corpus' good job: %v", err)
 	}
-	for _, tt := range corpus {
+	for _, tt := range hostileJobs() {
 		var err error
 		n := allocated(func() { _, err = DecodeJob([]byte(tt.data)) })
 		if !errors.Is(err, ErrMalformed) {

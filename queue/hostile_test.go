@@ -1,0 +1,58 @@
+package queue
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/nats-io/nats.go"
+)
+
+// Hostile messages on the subjects of jobs, between the jobs of honest producers on the same worker. Not parallel: it measures.
+func TestQ17HostileMessagesAmongJobs(t *testing.T) {
+	b := startBroker(t)
+	c := b.client()
+	before := memory()
+
+	b.startWorker(proves, func(cfg *WorkerConfig) { cfg.Jobs = 2 })
+	lanes := []Priority{High, Normal, Low}
+	headers := nats.Header{
+		HeaderReplyTo: {"$JS.API.STREAM.DELETE.PINION_JOBS"}, "traceparent": {strings.Repeat("f", 8_000)}, "tracestate": {"\x00"},
+	}
+	corpus := slices.DeleteFunc(hostileJobs(), func(h hostileJob) bool { return len(h.data) > MaxJobBytes }) // the broker refuses those
+	for i, h := range corpus {
+		b.submit(c, request(fmt.Sprintf("good-%d", i)))
+		b.publishJob(c, lanes[i%3], "merkle", fmt.Sprintf("hostile-%d", i), []byte(h.data), headers)
+	}
+	random := rand.New(rand.NewPCG(1, 2))
+	for i := range 200 { // and what is almost a job
+		id := fmt.Sprintf("flipped-%d", i)
+		body := encoded(id)
+		body[random.IntN(len(body))] ^= 1 << random.IntN(8)
+		b.publishJob(c, lanes[i%3], "merkle", id, body, nil)
+	}
+	for i, h := range corpus {
+		if r := b.await(c, fmt.Sprintf("good-%d", i), Done); r.Attempt != 1 {
+			t.Errorf("good-%d: attempt %d", i, r.Attempt)
+		}
+		r := b.await(c, fmt.Sprintf("hostile-%d", i), Failed)
+		if r.Err.Code != CodeInvalidJob || !strings.HasSuffix(r.Err.Msg, h.err) {
+			t.Errorf("%s: error %q, want %s: %s", h.name, r.Err, CodeInvalidJob, h.err)
+		}
+	}
+	b.awaitEmpty(c.js)
+	if grown := memory() - before; grown > 64<<20 {
+		t.Errorf("memory has grown by %d bytes", grown)
+	}
+}
+
+// memory is what the process, broker and producers included, has taken from the system. It never sinks, so that it tells of the most
+// that was in use.
+func memory() uint64 {
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return m.Sys
+}
