@@ -71,10 +71,12 @@ func run(args, environ []string, stdout, stderr io.Writer) int {
 // report prints an error on one line and returns its exit code.
 func report(stderr io.Writer, err error) int {
 	if err != nil {
-		fmt.Fprintln(stderr, "pinion: "+strings.ReplaceAll(err.Error(), "\n", "; "))
+		fmt.Fprintln(stderr, "pinion: "+oneLine(err.Error()))
 	}
 	return exitCode(err)
 }
+
+func oneLine(text string) string { return strings.ReplaceAll(text, "\n", "; ") }
 
 // warnf tells of something that isn't an error but shouldn't go unnoticed.
 func (a *app) warnf(format string, args ...any) {

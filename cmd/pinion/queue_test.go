@@ -211,8 +211,10 @@ func TestSubmit(t *testing.T) {
 		must(t, pinion(t, env, "circuit", "remove", "merkle-bls12381"))
 		// Another worker may still have it: the job waits for one until its deadline.
 		o := pinion(t, env, "submit", "merkle-bls12381", "--input", inputs(t, "merkle"), "--wait", "--id", "i", "--deadline", "4s")
-		if o.code != exitRefused || !strings.HasPrefix(o.stderr, "pinion: job i: expired: deadline: ") ||
-			!strings.HasSuffix(o.stderr, " times: circuit merkle-bls12381: unknown circuit\n") {
+		waits, ends, _ := strings.Cut(o.stderr, "\n")
+		if o.code != exitRefused || waits != "pinion: job i: queued; handed on: circuit merkle-bls12381: unknown circuit" ||
+			!strings.HasPrefix(ends, "pinion: job i: expired: deadline: ") ||
+			!strings.HasSuffix(ends, " times: circuit merkle-bls12381: unknown circuit\n") {
 			t.Errorf("exit code %d: %s", o.code, o.stderr)
 		}
 		worker.line(t, `"deferred",.*"job":"i",.*circuit merkle-bls12381: unknown circuit`)
@@ -244,7 +246,7 @@ func TestNoWorker(t *testing.T) {
 	must(t, pinion(t, env, "provision", "--circuits"))
 	input := write(t, "input.json", []byte(`{"a": 3, "b": 5}`))
 	o := pinion(t, env, "submit", "multiplier-bn128", "--input", input, "--id", "a", "--wait", "--deadline", "100ms")
-	if want := "pinion: job a: no result 5s after its deadline, so perhaps no worker is running: context deadline exceeded\n"; o.code != exitUnavailable || o.stderr != want {
+	if want := "pinion: job a: queued; no worker has taken it yet\npinion: job a: no result 5s after its deadline, so perhaps no worker is running: context deadline exceeded\n"; o.code != exitUnavailable || o.stderr != want {
 		t.Errorf("exit code %d: %s", o.code, o.stderr)
 	}
 }

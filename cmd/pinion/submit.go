@@ -21,7 +21,7 @@ type submitCmd struct {
 	Priority string        `enum:"high,normal,low" default:"normal" help:"high, normal or low."`
 	Deadline time.Duration `placeholder:"D" help:"Time from now after which the job has lost its worth."`
 	Reply    string        `placeholder:"SUBJECT" help:"Subject that the result, progress and spans are sent to, besides the stored result."`
-	Wait     bool          `help:"Wait for the result."`
+	Wait     bool          `help:"Wait for the result; what a job in the queue waits for is told on stderr."`
 	Proof    string        `placeholder:"F" help:"With --wait, file for the proof: compressed bytes if it ends in .bin, else JSON."`
 	Public   string        `placeholder:"F" help:"With --wait, file for the public signals: 32 bytes big-endian each if it ends in .bin, else JSON."`
 }
@@ -124,28 +124,6 @@ func (s *submitCmd) submit(a *app, client *queue.Client, source queue.Source) (*
 		err = fmt.Errorf("%w; a worker registers the circuits of its catalogue when it starts, and so does: pinion provision --circuits", err)
 	}
 	return sub, err
-}
-
-// lateness is how long after its deadline a job's result may take: whoever has the job, or takes it then, ends it at once.
-const lateness = 5 * time.Second
-
-// waitFor waits for the result, until some time after the job's deadline if it has one.
-func (s *submitCmd) waitFor(a *app, client *queue.Client, id string) (*queue.Result, error) {
-	ctx := a.ctx
-	if s.Deadline > 0 {
-		late := fmt.Errorf("job %s: no result %s after its deadline, so perhaps no worker is running: %w", id, lateness, context.DeadlineExceeded)
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeoutCause(ctx, s.Deadline+lateness, late)
-		defer cancel()
-	}
-	bar := a.bar()
-	defer bar.close()
-	stop, err := client.OnProgress(id, func(p queue.Progress) { bar.report(p.Phase, int64(p.Percent), 100) })
-	if err != nil {
-		return nil, err
-	}
-	defer stop()
-	return client.Wait(ctx, id)
 }
 
 // jobError is a job that ended without a proof.
