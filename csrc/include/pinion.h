@@ -8,7 +8,8 @@
  * a message. On failure out-parameters are left as they were. No function ends the process, and nothing is thrown across this line.
  *
  * Threads. One thread at a time may call into a device: the device, its circuits and its tasks. Different devices are independent.
- * pinion_abi_version, pinion_device_count, pinion_circuit_footprint and the pinion_host_ functions may be called from any thread.
+ * pinion_abi_version, pinion_device_count, pinion_circuit_footprint, the pinion_task_wait_ and the pinion_host_ functions may be called
+ * from any thread, beside a call into the device.
  *
  * Ownership. A handle is owned by the caller until it is given back: pinion_device_close, pinion_circuit_unload,
  * pinion_task_finish. Buffers are the caller's; each function says until when it reads them.
@@ -108,6 +109,11 @@ typedef struct pinion_key {
   const void *points_h;                /* domain in G1 */
   pinion_matrix a, b;
   const void *coefficient;             /* coefficients x 32 bytes, Montgomery; the first two are 1 and -1 */
+  /* Called by the loading thread before it reads a range of what the pointers above point to (but for the single points), each range
+   * once, in chunks of some MiB, so that the caller checks one while another is copied. What is not 0 ends the load: PINION_INVALID.
+   * NULL: everything is checked already. */
+  int32_t (*touch)(void *context, const void *data, uint64_t size);
+  void *context;
 } pinion_key;
 
 typedef struct pinion_footprint {
@@ -147,6 +153,11 @@ typedef struct pinion_timings {
  * The inputs array is copied; its buffers are read until the task is uploaded. Pinned buffers are read while other work goes on;
  * others are copied first by the calling thread. At most info.overlap tasks may be begun and not finished. */
 PINION_API int32_t pinion_task_begin(pinion_circuit *circuit, const pinion_input *inputs, uint32_t count, pinion_task **task, pinion_error *error);
+/* Waits until the buffers of the inputs are no longer read, and until pinion_task_finish would return at once; at the latest when the
+ * device is lost, with PINION_FAULT. Each task is waited for by one other thread at a time, and finished after that. They don't hold
+ * up calls into the device. (CUDA: cudaSetDevice of the task's card, then cudaEventSynchronize on an event with BlockingSync.) */
+PINION_API int32_t pinion_task_wait_uploaded(pinion_task *task, pinion_error *error);
+PINION_API int32_t pinion_task_wait_done(pinion_task *task, pinion_error *error);
 /* Whether the buffers of the inputs are no longer read: 1 or 0. Doesn't wait. */
 PINION_API int32_t pinion_task_uploaded(pinion_task *task, int32_t *yes, pinion_error *error);
 /* Whether pinion_task_finish would return at once: 1 or 0. Doesn't wait. */
@@ -158,12 +169,13 @@ PINION_API int32_t pinion_task_finish(pinion_task *task, void *proofs, uint64_t 
 
 /* ---- Pinned host memory ---- */
 
-/* Page-locked memory, for every device. */
-PINION_API int32_t pinion_host_alloc(uint64_t size, void **memory, pinion_error *error);
-PINION_API int32_t pinion_host_free(void *memory, pinion_error *error);
+/* Page-locked memory, for every device. The ordinal names a device that the process uses anyway, so that no context is made on another
+ * card; it needn't be open (any longer). */
+PINION_API int32_t pinion_host_alloc(int32_t ordinal, uint64_t size, void **memory, pinion_error *error);
+PINION_API int32_t pinion_host_free(int32_t ordinal, void *memory, pinion_error *error);
 /* Locks the pages of memory that the caller has mapped; read_only for a map without write permission. */
-PINION_API int32_t pinion_host_register(void *memory, uint64_t size, int32_t read_only, pinion_error *error);
-PINION_API int32_t pinion_host_unregister(void *memory, pinion_error *error);
+PINION_API int32_t pinion_host_register(int32_t ordinal, void *memory, uint64_t size, int32_t read_only, pinion_error *error);
+PINION_API int32_t pinion_host_unregister(int32_t ordinal, void *memory, pinion_error *error);
 
 /* ---- Failures on demand: in libpinion_software.so only ---- */
 
