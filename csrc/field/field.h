@@ -39,7 +39,7 @@ struct alignas(16) Field {
         return r;
     }
 
-    PINION_INLINE bool is_zero() const {
+    PINION_INLINE bool isZero() const {
         uint32_t any = 0;
         PINION_UNROLL
         for (int i = 0; i < words; i++) any |= w[i];
@@ -54,13 +54,13 @@ struct alignas(16) Field {
     }
     PINION_INLINE bool operator!=(const Field &o) const { return !(*this == o); }
 
-    // in_range says whether the words, read as an integer, are less than p.
-    PINION_INLINE bool in_range() const {
+    // inRange says whether the words, read as an integer, are less than p.
+    PINION_INLINE bool inRange() const {
         Carry c;
         c.sub(w[0], P::modulus(0));
         PINION_UNROLL
         for (int i = 1; i < words; i++) c.subc(w[i], P::modulus(i));
-        return c.borrow_last() != 0;
+        return c.borrowLast() != 0;
     }
 
     PINION_INLINE Field operator+(const Field &o) const {
@@ -78,7 +78,7 @@ struct alignas(16) Field {
         r.w[0] = c.sub(w[0], o.w[0]);
         PINION_UNROLL
         for (int i = 1; i < words; i++) r.w[i] = c.subc(w[i], o.w[i]);
-        const uint32_t mask = c.borrow_last();
+        const uint32_t mask = c.borrowLast();
         Carry d;
         r.w[0] = d.add(r.w[0], P::modulus(0) & mask);
         PINION_UNROLL
@@ -101,29 +101,36 @@ struct alignas(16) Field {
 
     PINION_INLINE Field squared() const { return *this * *this; }
 
-    // dot is a b + c d with one reduction for both products.
-    PINION_INLINE static Field dot(const Field &a, const Field &b, const Field &c, const Field &d) {
-        static_assert(P::bits + 2 <= 32 * words, "the sum of two rows needs two bits above the modulus");
+    // dot is a[0] b[0] + ... + a[N-1] b[N-1] with one reduction for all of the products.
+    template <int N>
+    PINION_INLINE static Field dot(const Field (&a)[N], const Field (&b)[N]) {
+        static_assert(N <= 4 && P::bits + 2 <= 32 * words, "the sum needs two bits above the modulus");
         Rows rows;
         PINION_UNROLL
         for (int i = 0; i < words; i++) {
-            rows.next(a, b.w[i], i == 0);
-            rows.add(c, d.w[i]);
+            rows.next(a[0], b[0].w[i], i == 0);
+            PINION_UNROLL
+            for (int k = 1; k < N; k++) rows.add(a[k], b[k].w[i]);
             rows.reduce();
         }
         return rows.sum();
     }
 
-    // from_integer is the element of the integer whose words are those of n.
-    PINION_INLINE static Field from_integer(const Field &n) {
+    // combine is a b + c d.
+    PINION_INLINE static Field combine(const Field &a, const Field &b, const Field &c, const Field &d) {
+        return dot<2>({a, c}, {b, d});
+    }
+
+    // fromInteger is the element of the integer whose words are those of n.
+    PINION_INLINE static Field fromInteger(const Field &n) {
         Field r2;
         PINION_UNROLL
         for (int i = 0; i < words; i++) r2.w[i] = P::square(i);
         return n * r2;
     }
 
-    // to_integer has the words of the integer that this element is.
-    PINION_INLINE Field to_integer() const {
+    // toInteger has the words of the integer that this element is.
+    PINION_INLINE Field toInteger() const {
         Field unit = zero();
         unit.w[0] = 1;
         return *this * unit;
@@ -162,7 +169,7 @@ struct alignas(16) Field {
         r.w[0] = c.sub(w[0], P::modulus(0));
         PINION_UNROLL
         for (int i = 1; i < words; i++) r.w[i] = c.subc(w[i], P::modulus(i));
-        const bool less = c.borrow_last() != 0;
+        const bool less = c.borrowLast() != 0;
         PINION_UNROLL
         for (int i = 0; i < words; i++) r.w[i] = less ? w[i] : r.w[i];
         return r;
@@ -188,39 +195,39 @@ struct alignas(16) Field {
             for (int i = 1; i < words; i++) up[i] = odd[i];
             PINION_UNROLL
             for (int i = 0; i < words - 2; i += 2) {
-                odd[i] = c.madc_lo(a.w[i + 1], b, even[i + 2]);
-                odd[i + 1] = c.madc_hi(a.w[i + 1], b, even[i + 3]);
+                odd[i] = c.madcLo(a.w[i + 1], b, even[i + 2]);
+                odd[i + 1] = c.madcHi(a.w[i + 1], b, even[i + 3]);
             }
-            odd[words - 2] = c.madc_lo(a.w[words - 1], b, 0);
-            odd[words - 1] = c.madc_hi(a.w[words - 1], b, 0);
+            odd[words - 2] = c.madcLo(a.w[words - 1], b, 0);
+            odd[words - 1] = c.madcHi(a.w[words - 1], b, 0);
             PINION_UNROLL
             for (int i = 0; i < words; i++) even[i] = up[i];
-            add_even(a, b);
+            addEven(a, b);
         }
 
         // add adds a b to the row.
         PINION_INLINE void add(const Field &a, uint32_t b) {
             Carry c;
-            odd[0] = c.mad_lo(a.w[1], b, odd[0]);
-            odd[1] = c.madc_hi(a.w[1], b, odd[1]);
+            odd[0] = c.madLo(a.w[1], b, odd[0]);
+            odd[1] = c.madcHi(a.w[1], b, odd[1]);
             PINION_UNROLL
             for (int i = 2; i < words; i += 2) {
-                odd[i] = c.madc_lo(a.w[i + 1], b, odd[i]);
-                odd[i + 1] = c.madc_hi(a.w[i + 1], b, odd[i + 1]);
+                odd[i] = c.madcLo(a.w[i + 1], b, odd[i]);
+                odd[i + 1] = c.madcHi(a.w[i + 1], b, odd[i + 1]);
             }
-            add_even(a, b);
+            addEven(a, b);
         }
 
-        PINION_INLINE void add_even(const Field &a, uint32_t b) {
+        PINION_INLINE void addEven(const Field &a, uint32_t b) {
             Carry c;
-            even[0] = c.mad_lo(a.w[0], b, even[0]);
-            even[1] = c.madc_hi(a.w[0], b, even[1]);
+            even[0] = c.madLo(a.w[0], b, even[0]);
+            even[1] = c.madcHi(a.w[0], b, even[1]);
             PINION_UNROLL
             for (int i = 2; i < words; i += 2) {
-                even[i] = c.madc_lo(a.w[i], b, even[i]);
-                even[i + 1] = c.madc_hi(a.w[i], b, even[i + 1]);
+                even[i] = c.madcLo(a.w[i], b, even[i]);
+                even[i + 1] = c.madcHi(a.w[i], b, even[i + 1]);
             }
-            odd[words - 1] = c.addc_last(odd[words - 1], 0);
+            odd[words - 1] = c.addcLast(odd[words - 1], 0);
         }
 
         // reduce adds the multiple of p that makes the lowest word zero.
@@ -233,7 +240,7 @@ struct alignas(16) Field {
             r.w[0] = c.add(odd[0], even[1]);
             PINION_UNROLL
             for (int i = 1; i < words - 1; i++) r.w[i] = c.addc(odd[i], even[i + 1]);
-            r.w[words - 1] = c.addc_last(odd[words - 1], 0);
+            r.w[words - 1] = c.addcLast(odd[words - 1], 0);
             return r.reduced();
         }
     };

@@ -10,7 +10,7 @@ struct Bn254FrParams {
     static constexpr int words = 8;
     static constexpr int bits = 254;
     static constexpr uint32_t inverse = 0xefffffffu;  // -1/p mod 2^32
-    static constexpr int two_adicity = 28;
+    static constexpr int twoAdicity = 28;
     // p
     PINION_INLINE static constexpr uint32_t modulus(int i) {
         constexpr uint32_t w[words] = {0xf0000001u, 0x43e1f593u, 0x79b97091u, 0x2833e848u,
@@ -67,7 +67,7 @@ struct Bls12381FrParams {
     static constexpr int words = 8;
     static constexpr int bits = 255;
     static constexpr uint32_t inverse = 0xffffffffu;  // -1/p mod 2^32
-    static constexpr int two_adicity = 32;
+    static constexpr int twoAdicity = 32;
     // p
     PINION_INLINE static constexpr uint32_t modulus(int i) {
         constexpr uint32_t w[words] = {0x00000001u, 0xffffffffu, 0xfffe5bfeu, 0x53bda402u,

@@ -3,7 +3,7 @@
 // A Carry is one chain: its methods are called in the order of the words, least significant first. On the device the carry is the
 // hardware's flag, so two chains must not interleave and nothing else that touches the flag may stand between two links of a chain;
 // the twin for the host keeps it as a value. Names say what goes in and out: add opens a chain, addc goes on with it, and the ones
-// that end in _last take the carry and leave none.
+// that end in Last take the carry and leave none.
 #pragma once
 
 #include <cstdint>
@@ -32,7 +32,7 @@ class Carry {
         asm volatile("addc.cc.u32 %0, %1, %2;" : "=r"(r) : "r"(a), "r"(b));
         return r;
     }
-    PINION_INLINE uint32_t addc_last(uint32_t a, uint32_t b) {
+    PINION_INLINE uint32_t addcLast(uint32_t a, uint32_t b) {
         uint32_t r;
         asm volatile("addc.u32 %0, %1, %2;" : "=r"(r) : "r"(a), "r"(b));
         return r;
@@ -47,23 +47,23 @@ class Carry {
         asm volatile("subc.cc.u32 %0, %1, %2;" : "=r"(r) : "r"(a), "r"(b));
         return r;
     }
-    // borrow_last is all ones if the chain of subtractions borrows, else zero.
-    PINION_INLINE uint32_t borrow_last() {
+    // borrowLast is all ones if the chain of subtractions borrows, else zero.
+    PINION_INLINE uint32_t borrowLast() {
         uint32_t r;
         asm volatile("subc.u32 %0, 0, 0;" : "=r"(r));
         return r;
     }
-    PINION_INLINE uint32_t mad_lo(uint32_t a, uint32_t b, uint32_t c) {
+    PINION_INLINE uint32_t madLo(uint32_t a, uint32_t b, uint32_t c) {
         uint32_t r;
         asm volatile("mad.lo.cc.u32 %0, %1, %2, %3;" : "=r"(r) : "r"(a), "r"(b), "r"(c));
         return r;
     }
-    PINION_INLINE uint32_t madc_lo(uint32_t a, uint32_t b, uint32_t c) {
+    PINION_INLINE uint32_t madcLo(uint32_t a, uint32_t b, uint32_t c) {
         uint32_t r;
         asm volatile("madc.lo.cc.u32 %0, %1, %2, %3;" : "=r"(r) : "r"(a), "r"(b), "r"(c));
         return r;
     }
-    PINION_INLINE uint32_t madc_hi(uint32_t a, uint32_t b, uint32_t c) {
+    PINION_INLINE uint32_t madcHi(uint32_t a, uint32_t b, uint32_t c) {
         uint32_t r;
         asm volatile("madc.hi.cc.u32 %0, %1, %2, %3;" : "=r"(r) : "r"(a), "r"(b), "r"(c));
         return r;
@@ -76,13 +76,13 @@ class Carry {
   public:
     PINION_INLINE uint32_t add(uint32_t a, uint32_t b) { return take(uint64_t(a) + b); }
     PINION_INLINE uint32_t addc(uint32_t a, uint32_t b) { return take(uint64_t(a) + b + bit_); }
-    PINION_INLINE uint32_t addc_last(uint32_t a, uint32_t b) { return a + b + bit_; }
+    PINION_INLINE uint32_t addcLast(uint32_t a, uint32_t b) { return a + b + bit_; }
     PINION_INLINE uint32_t sub(uint32_t a, uint32_t b) { return borrow(uint64_t(a) - b); }
     PINION_INLINE uint32_t subc(uint32_t a, uint32_t b) { return borrow(uint64_t(a) - b - bit_); }
-    PINION_INLINE uint32_t borrow_last() { return 0u - bit_; }
-    PINION_INLINE uint32_t mad_lo(uint32_t a, uint32_t b, uint32_t c) { return take(uint64_t(a * b) + c); }
-    PINION_INLINE uint32_t madc_lo(uint32_t a, uint32_t b, uint32_t c) { return take(uint64_t(a * b) + c + bit_); }
-    PINION_INLINE uint32_t madc_hi(uint32_t a, uint32_t b, uint32_t c) {
+    PINION_INLINE uint32_t borrowLast() { return 0u - bit_; }
+    PINION_INLINE uint32_t madLo(uint32_t a, uint32_t b, uint32_t c) { return take(uint64_t(a * b) + c); }
+    PINION_INLINE uint32_t madcLo(uint32_t a, uint32_t b, uint32_t c) { return take(uint64_t(a * b) + c + bit_); }
+    PINION_INLINE uint32_t madcHi(uint32_t a, uint32_t b, uint32_t c) {
         return take((uint64_t(a) * b >> 32) + c + bit_);
     }
 
