@@ -31,6 +31,14 @@ type cardID struct {
 // OpenCUDA opens card number ordinal of the CUDA library at path; an empty path has it looked for. The errors are ErrNoLibrary,
 // *VersionError, ErrNoCard, and ErrInUse for a card that is open in this process already.
 func OpenCUDA(path string, ordinal int) (*Card, error) {
+	c, err := openCard(path, ordinal)
+	if err != nil {
+		return nil, fmt.Errorf("cuda:%d: %w", ordinal, err)
+	}
+	return c, nil
+}
+
+func openCard(path string, ordinal int) (*Card, error) {
 	lib, err := loadLibrary(path)
 	if err != nil {
 		return nil, err
@@ -40,12 +48,12 @@ func OpenCUDA(path string, ordinal int) (*Card, error) {
 	}
 	id := lib.cardID(ordinal)
 	if _, taken := opened.LoadOrStore(id, true); taken {
-		return nil, fmt.Errorf("cuda:%d: %w", ordinal, ErrInUse)
+		return nil, ErrInUse
 	}
 	c := &Card{lib: lib, ordinal: int32(ordinal)}
 	if err := c.open(); err != nil {
 		opened.Delete(id)
-		return nil, fmt.Errorf("cuda:%d: %w", ordinal, err)
+		return nil, err
 	}
 	return c, nil
 }
@@ -63,10 +71,10 @@ func (l *library) checkOrdinal(ordinal int) error {
 	var n int32
 	var e cError
 	if err := e.err(l.deviceCount(&n, &e)); err != nil {
-		return fmt.Errorf("cuda:%d: %w", ordinal, err)
+		return err
 	}
 	if ordinal < 0 || ordinal >= int(n) {
-		return fmt.Errorf("cuda:%d: %w: there are %d", ordinal, ErrNoCard, n)
+		return fmt.Errorf("%w: there are %d", ErrNoCard, n)
 	}
 	return nil
 }

@@ -1,19 +1,13 @@
-//go:build !linux
+//go:build !linux || nocuda
 
 package gpu
 
-import (
-	"fmt"
-	"runtime"
-)
+import "errors"
 
-// dlopen fails: CUDA devices are used on Linux only.
-func dlopen(path string) (uintptr, error) {
-	return 0, fmt.Errorf("%s: CUDA devices are not supported on %s", path, runtime.GOOS)
-}
+// errNoCUDA says that this program can't load a library: with the build tag nocuda it is static and runs where no dynamic loader is.
+var errNoCUDA = errors.New("this program is built without CUDA: it takes Linux, and a build without the tag nocuda")
 
-func dlsym(_ uintptr, name string) (uintptr, error) {
-	return 0, fmt.Errorf("%s: not on %s", name, runtime.GOOS)
-}
-func bind(any, uintptr)    {}
-func callback(any) uintptr { return 0 }
+func dlopen(string) (uintptr, error)         { return 0, errNoCUDA }
+func dlsym(uintptr, string) (uintptr, error) { return 0, errNoCUDA }
+func bind(any, uintptr)                      {}
+func callback(any) uintptr                   { return 0 }

@@ -49,7 +49,7 @@ func TestCUDANoLibrary(t *testing.T) {
 	if !errors.Is(err, ErrNoLibrary) || !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("error %v", err)
 	}
-	wantText(t, err, "no CUDA library: stat "+missing+": no such file or directory")
+	wantText(t, err, "cuda:0: no CUDA library: stat "+missing+": no such file or directory")
 
 	text := filepath.Join(t.TempDir(), "libtext.so")
 	if err := os.WriteFile(text, []byte("no library"), 0o600); err != nil {
@@ -67,7 +67,7 @@ func TestCUDALibraryOfAnotherVersion(t *testing.T) {
 	if !errors.As(err, &version) || version.Found != 1000 || version.Expected != abiVersion {
 		t.Errorf("error %v", err)
 	}
-	wantText(t, err, fmt.Sprintf("CUDA library %s has interface version 1000, expected %d: library and program must be of one release", path, abiVersion))
+	wantText(t, err, fmt.Sprintf("cuda:0: CUDA library %s has interface version 1000, expected %d: library and program must be of one release", path, abiVersion))
 }
 
 func TestCUDALibraryLacksFunctions(t *testing.T) {
@@ -76,7 +76,7 @@ func TestCUDALibraryLacksFunctions(t *testing.T) {
 	if !errors.Is(err, ErrNoLibrary) {
 		t.Errorf("error %v", err)
 	}
-	wantText(t, err, "no CUDA library: "+path+" lacks pinion_host_register, pinion_host_unregister")
+	wantText(t, err, "cuda:0: no CUDA library: "+path+" lacks pinion_host_register, pinion_host_unregister")
 }
 
 // The CUDA toolkit is installed, and no GPU is.

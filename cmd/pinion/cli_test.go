@@ -23,7 +23,7 @@ func TestUsage(t *testing.T) {
 		{[]string{"frobnicate"}, "", `unexpected argument frobnicate`},
 		{[]string{"serve", "--fast"}, "", `unknown flag --fast`},
 		{[]string{"serve"}, "PINION_JOBS=0", `PINION_JOBS: found "0", expected a whole number from 1 to 256`},
-		{[]string{"serve"}, "PINION_DEVICE=cuda", `PINION_DEVICE: found "cuda", expected auto or cpu: this build has no other device`}, // P6
+		{[]string{"serve"}, "PINION_DEVICE=cuda", `PINION_DEVICE: found "cuda", expected auto, cpu, or cuda:N for CUDA device number N`}, // P6
 		{[]string{"circuit", "list"}, "PINION_CIRCUIT=/c", `PINION_CIRCUIT: unknown variable; did you mean PINION_CIRCUITS?`},
 		{[]string{"prove", "c"}, "", `give --witness or --input`},
 		{[]string{"prove", "--witness", "w"}, "", `give the name of a circuit, or --zkey`},
