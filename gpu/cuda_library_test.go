@@ -9,30 +9,46 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+	"sync"
 	"testing"
 	"unsafe"
 
 	"github.com/pinion-zk/pinion/pool"
 )
 
-// stub compiles testdata/stub.cpp to a library, with the given macros.
+// stubs are the libraries that are compiled, by macros.
+var stubs sync.Map
+
+// stub makes a library of testdata/stub.cpp, with the given macros: one of the test's own, with a state of its own.
 func stub(t *testing.T, macros ...string) string {
 	t.Helper()
 	if runtime.GOOS != "linux" {
 		t.Skip("CUDA libraries are loaded on Linux only")
 	}
+	path := filepath.Join(t.TempDir(), "libstub.so")
+	name := strings.Join(macros, " ")
+	if data, found := stubs.Load(name); found {
+		if err := os.WriteFile(path, data.([]byte), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
 	compiler, err := exec.LookPath("g++")
 	if err != nil {
 		t.Skip("no g++ to make a library with: ", err)
 	}
-	path := filepath.Join(t.TempDir(), "libstub.so")
-	args := []string{"-shared", "-fPIC", "-o", path, "-I../csrc/include", "testdata/stub.cpp"}
+	args := []string{"-shared", "-fPIC", "-pthread", "-o", path, "-I../csrc/include", "testdata/stub.cpp"}
 	for _, m := range macros {
 		args = append(args, "-D"+m)
 	}
 	if out, err := exec.Command(compiler, args...).CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	stubs.Store(name, data)
 	return path
 }
 
@@ -95,7 +111,7 @@ func TestCUDAToolkitWithoutGPU(t *testing.T) {
 
 // P1: the number of a card that isn't there is no reason to take another.
 func TestP1NoSuchCard(t *testing.T) {
-	path := stub(t, "CARDS=2")
+	path := stub(t, "CARDS=2", "OPEN=PINION_OUT_OF_MEMORY")
 	for ordinal, want := range map[int]string{
 		2:  "cuda:2: no such CUDA device: there are 2",
 		-1: "cuda:-1: no such CUDA device: there are 2",
@@ -114,7 +130,7 @@ func TestP1NoSuchCard(t *testing.T) {
 
 // What can't be locked is given back, and what can't be unlocked isn't.
 func TestPinnedFailures(t *testing.T) {
-	lib, err := loadLibrary(stub(t))
+	lib, err := loadLibrary(stub(t, "LOCK=PINION_OUT_OF_MEMORY"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -129,7 +145,7 @@ func TestPinnedFailures(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	wantText(t, p.Free(mem), "unlock 4096 bytes: the stub says 1")
+	wantText(t, p.Free(mem), "unlock 4096 bytes: out of memory: the stub says 3")
 	if under.freed != 1 {
 		t.Error("memory that is locked was given back")
 	}
