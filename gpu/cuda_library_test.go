@@ -16,27 +16,55 @@ import (
 	"github.com/pinion-zk/pinion/pool"
 )
 
-// stubs are the libraries that are compiled, by macros.
+// What a stub can be made to say: the settings of stub_set.
+const (
+	stubVersion = iota
+	stubCount
+	stubCards
+	stubOpen
+	stubLock
+)
+
+// stubs are the libraries that are compiled, by their macros.
 var stubs sync.Map
 
-// stub makes a library of testdata/stub.cpp, with the given macros: one of the test's own, with a state of its own.
-func stub(t *testing.T, macros ...string) string {
+// stub makes a library of testdata/stub.cpp, one of the test's own, with a state of its own.
+func stub(t *testing.T, settings map[int32]int32, macros ...string) string {
 	t.Helper()
+	path := filepath.Join(t.TempDir(), "libstub.so")
+	if err := os.WriteFile(path, compileStub(t, macros), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	handle, err := dlopen(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	address, err := dlsym(handle, "stub_set")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var set func(what, value int32)
+	bind(&set, address)
+	for what, value := range settings {
+		set(what, value)
+	}
+	return path
+}
+
+func compileStub(t *testing.T, macros []string) []byte {
+	t.Helper()
+	name := strings.Join(macros, " ")
+	if library, found := stubs.Load(name); found {
+		return library.([]byte)
+	}
 	if runtime.GOOS != "linux" {
 		t.Skip("CUDA libraries are loaded on Linux only")
-	}
-	path := filepath.Join(t.TempDir(), "libstub.so")
-	name := strings.Join(macros, " ")
-	if data, found := stubs.Load(name); found {
-		if err := os.WriteFile(path, data.([]byte), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		return path
 	}
 	compiler, err := exec.LookPath("g++")
 	if err != nil {
 		t.Skip("no g++ to make a library with: ", err)
 	}
+	path := filepath.Join(t.TempDir(), "libcompiled.so")
 	args := []string{"-shared", "-fPIC", "-pthread", "-o", path, "-I../csrc/include", "testdata/stub.cpp"}
 	for _, m := range macros {
 		args = append(args, "-D"+m)
@@ -44,12 +72,12 @@ func stub(t *testing.T, macros ...string) string {
 	if out, err := exec.Command(compiler, args...).CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	data, err := os.ReadFile(path)
+	library, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	stubs.Store(name, data)
-	return path
+	stubs.Store(name, library)
+	return library
 }
 
 func wantText(t *testing.T, err error, want string) {
@@ -77,7 +105,7 @@ func TestCUDANoLibrary(t *testing.T) {
 }
 
 func TestCUDALibraryOfAnotherVersion(t *testing.T) {
-	path := stub(t, "ABI=1000", "LACKS")
+	path := stub(t, map[int32]int32{stubVersion: 1000}, "LACKS")
 	_, err := OpenCUDA(path, 0)
 	var version *VersionError
 	if !errors.As(err, &version) || version.Found != 1000 || version.Expected != abiVersion {
@@ -87,7 +115,7 @@ func TestCUDALibraryOfAnotherVersion(t *testing.T) {
 }
 
 func TestCUDALibraryLacksFunctions(t *testing.T) {
-	path := stub(t, "LACKS")
+	path := stub(t, nil, "LACKS")
 	_, err := OpenCUDA(path, 0)
 	if !errors.Is(err, ErrNoLibrary) {
 		t.Errorf("error %v", err)
@@ -97,21 +125,24 @@ func TestCUDALibraryLacksFunctions(t *testing.T) {
 
 // The CUDA toolkit is installed, and no GPU is.
 func TestCUDAToolkitWithoutGPU(t *testing.T) {
-	for macro, want := range map[string]string{
-		"CODE=PINION_NO_DEVICE": "cuda:0: no such CUDA device: the stub says 2",
-		"CARDS=0":               "cuda:0: no such CUDA device: there are 0",
+	for _, test := range []struct {
+		what, value int32
+		want        string
+	}{
+		{stubCount, int32(codeNoDevice), "cuda:0: no such CUDA device: the stub says 2"},
+		{stubCards, 0, "cuda:0: no such CUDA device: there are 0"},
 	} {
-		_, err := OpenCUDA(stub(t, macro), 0)
+		_, err := OpenCUDA(stub(t, map[int32]int32{test.what: test.value}), 0)
 		if !errors.Is(err, ErrNoCard) {
 			t.Errorf("error %v", err)
 		}
-		wantText(t, err, want)
+		wantText(t, err, test.want)
 	}
 }
 
 // P1: the number of a card that isn't there is no reason to take another.
 func TestP1NoSuchCard(t *testing.T) {
-	path := stub(t, "CARDS=2", "OPEN=PINION_OUT_OF_MEMORY")
+	path := stub(t, map[int32]int32{stubCards: 2, stubOpen: int32(codeOutOfMemory)})
 	for ordinal, want := range map[int]string{
 		2:  "cuda:2: no such CUDA device: there are 2",
 		-1: "cuda:-1: no such CUDA device: there are 2",
@@ -130,7 +161,7 @@ func TestP1NoSuchCard(t *testing.T) {
 
 // What can't be locked is given back, and what can't be unlocked isn't.
 func TestPinnedFailures(t *testing.T) {
-	lib, err := loadLibrary(stub(t, "LOCK=PINION_OUT_OF_MEMORY"))
+	lib, err := loadLibrary(stub(t, map[int32]int32{stubLock: int32(codeOutOfMemory)}))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -173,7 +204,7 @@ func (a *countingAllocator) Free(b []byte) error {
 
 // The types here are those of the header, as a C compiler lays them out.
 func TestCUDALayout(t *testing.T) {
-	handle, err := dlopen(stub(t))
+	handle, err := dlopen(stub(t, nil))
 	if err != nil {
 		t.Fatal(err)
 	}

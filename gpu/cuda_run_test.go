@@ -30,7 +30,7 @@ const (
 
 func newStubbed(t *testing.T) *stubbed {
 	t.Helper()
-	card, err := OpenCUDA(stub(t), 0)
+	card, err := OpenCUDA(stub(t, nil), 0)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,7 +1,5 @@
-// A library with the interface of pinion.h and no device behind it, for tests of the binding. Macros say what is wrong with it:
-//   ABI    its version           CODE   what pinion_device_count returns     OPEN  what pinion_device_open returns
-//   CARDS  how many there are    LACKS  leave the pinned memory out          LOCK  what locking and unlocking memory returns
-// A task is uploaded, and done, when the test says so by stub_allow, and ends as stub_end says.
+// A library with the interface of pinion.h and no device behind it, for tests of the binding. stub_set says what is wrong with it. A task
+// is uploaded, and done, when the test says so by stub_allow, and ends as stub_end says. Compiled with LACKS, it has no pinned memory.
 #include <cstddef>
 #include <condition_variable>
 #include <cstdio>
@@ -11,21 +9,8 @@
 
 #include "pinion.h"
 
-#ifndef ABI
-#define ABI PINION_ABI
-#endif
-#ifndef CODE
-#define CODE PINION_OK
-#endif
-#ifndef CARDS
-#define CARDS 1
-#endif
-#ifndef OPEN
-#define OPEN PINION_OK
-#endif
-#ifndef LOCK
-#define LOCK PINION_OK
-#endif
+enum { VERSION, COUNT, CARDS, OPEN, LOCK, SETTINGS };
+static int32_t setting[SETTINGS] = {PINION_ABI, PINION_OK, 1, PINION_OK, PINION_OK};
 
 static std::mutex mutex;
 static std::condition_variable changed;
@@ -49,16 +34,16 @@ static int32_t fail(int32_t code, pinion_error *error) {
 
 extern "C" {
 
-uint32_t pinion_abi_version(void) { return ABI; }
+uint32_t pinion_abi_version(void) { return setting[VERSION]; }
 
 int32_t pinion_device_count(int32_t *count, pinion_error *error) {
-  if (!CODE) *count = CARDS;
-  return fail(CODE, error);
+  if (!setting[COUNT]) *count = setting[CARDS];
+  return fail(setting[COUNT], error);
 }
 
 int32_t pinion_device_open(int32_t, pinion_device **device, pinion_error *e) {
   *device = reinterpret_cast<pinion_device *>(&mutex);
-  return fail(OPEN, e);
+  return fail(setting[OPEN], e);
 }
 
 int32_t pinion_device_close(pinion_device *, pinion_error *) { return PINION_OK; }
@@ -112,9 +97,13 @@ int32_t pinion_task_finish(pinion_task *task, void *proofs, uint64_t size, pinio
 }
 
 #ifndef LACKS
-int32_t pinion_host_register(int32_t, void *, uint64_t, int32_t, pinion_error *e) { return fail(LOCK, e); }
-int32_t pinion_host_unregister(int32_t, void *, pinion_error *e) { return fail(LOCK, e); }
+int32_t pinion_host_register(int32_t, void *, uint64_t, int32_t, pinion_error *e) { return fail(setting[LOCK], e); }
+int32_t pinion_host_unregister(int32_t, void *, pinion_error *e) { return fail(setting[LOCK], e); }
 #endif
+
+// stub_set changes the version, what pinion_device_count returns and counts, what pinion_device_open returns, and what locking and
+// unlocking memory returns.
+PINION_API void stub_set(int32_t what, int32_t value) { setting[what] = value; }
 
 // stub_allow lets one task more pass a stage: 0 uploaded, 1 done.
 PINION_API void stub_allow(int32_t stage) {
