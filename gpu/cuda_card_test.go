@@ -2,7 +2,6 @@ package gpu
 
 import (
 	"encoding/binary"
-	"fmt"
 	"os"
 	"path/filepath"
 	"testing"
@@ -200,37 +199,46 @@ func (f failure) String() string {
 // fail arms a failure of the n-th such event from now on; 0 disarms it. The device must be idle. It skips the test on a real card.
 func (r *rig) fail(what failure, n uint64) {
 	r.t.Helper()
-	var arm func(device uintptr, what int32, n uint64, e *cError) int32
-	bind(&arm, r.symbol("pinion_software_fail"))
-	var e cError
-	if err := e.err(arm(r.card.handle, int32(what), n, &e)); err != nil {
-		r.t.Fatal(err)
-	}
+	arm(r.t, r.card, what, n)
 }
 
 // count is how many such events there were since the failure was armed or disarmed.
-func (r *rig) count(what failure) (n uint64) {
+func (r *rig) count(what failure) uint64 {
 	r.t.Helper()
-	var count func(device uintptr, what int32, n *uint64, e *cError) int32
-	bind(&count, r.symbol("pinion_software_count"))
+	return counted(r.t, r.card, what)
+}
+
+func arm(t *testing.T, c *Card, what failure, n uint64) {
+	t.Helper()
+	var fail func(device uintptr, what int32, n uint64, e *cError) int32
+	bind(&fail, symbol(t, c, "pinion_software_fail"))
 	var e cError
-	if err := e.err(count(r.card.handle, int32(what), &n, &e)); err != nil {
-		r.t.Fatal(err)
+	if err := e.err(fail(c.handle, int32(what), n, &e)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func counted(t *testing.T, c *Card, what failure) (n uint64) {
+	t.Helper()
+	var count func(device uintptr, what int32, n *uint64, e *cError) int32
+	bind(&count, symbol(t, c, "pinion_software_count"))
+	var e cError
+	if err := e.err(count(c.handle, int32(what), &n, &e)); err != nil {
+		t.Fatal(err)
 	}
 	return n
 }
 
-func (r *rig) symbol(name string) uintptr {
-	r.t.Helper()
-	handle, err := dlopen(r.card.lib.path)
+// symbol is the address of a function of the card's library.
+func symbol(t *testing.T, c *Card, name string) uintptr {
+	t.Helper()
+	handle, err := dlopen(c.lib.path)
 	if err != nil {
-		r.t.Fatal(err)
+		t.Fatal(err)
 	}
 	address, err := dlsym(handle, name)
 	if err != nil {
-		r.t.Skip("only the software device fails on demand: ", err)
+		t.Skip("only the software device does that: ", err)
 	}
 	return address
 }
-
-func (r *rig) String() string { return fmt.Sprint(r.card.info.Name) }

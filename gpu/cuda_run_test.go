@@ -35,9 +35,9 @@ func newStubbed(t *testing.T) *stubbed {
 		t.Fatal(err)
 	}
 	s := &stubbed{rig: &rig{t: t, card: card}}
-	bind(&s.allow, s.symbol("stub_allow"))
-	bind(&s.end, s.symbol("stub_end"))
-	bind(&s.blinding, s.symbol("stub_blinding"))
+	bind(&s.allow, symbol(t, card, "stub_allow"))
+	bind(&s.end, symbol(t, card, "stub_end"))
+	bind(&s.blinding, symbol(t, card, "stub_blinding"))
 	if s.Executor, err = NewExecutor(card, 4); err != nil {
 		t.Fatal(err)
 	}
