@@ -51,6 +51,17 @@ test-csrc: ## test the kernels on the software device, then again under address 
 	$(MAKE) build/csrc_test_software && build/csrc_test_software
 	$(MAKE) BUILD=build/sanitized SANITIZE="$(sanitizers)" build/sanitized/csrc_test_software && build/sanitized/csrc_test_software
 
+.PHONY: gpu-files
+gpu-files: $(BUILD)/libpinion_cuda.so $(BUILD)/csrc_test_cuda
+	@mkdir -p $(BUILD)/gpu
+	cp $^ $(BUILD)/gpu
+	CGO_ENABLED=0 go test -c -trimpath -o $(BUILD)/gpu/gpu.test ./gpu
+	CGO_ENABLED=0 go build -trimpath -o $(BUILD)/gpu/pinion ./cmd/pinion
+
+.PHONY: test-gpu
+test-gpu: gpu-files ## test kernels and device on the GPU of this machine
+	@scripts/test-gpu.sh $(BUILD)/gpu
+
 sanitizers := -fsanitize=address,undefined -fno-sanitize-recover=all
 
 $(BUILD)/cuda/%.o: csrc/% csrc/csrc.mk
