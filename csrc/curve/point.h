@@ -22,7 +22,8 @@ struct Affine {
 
 // Xyzz is the point (x / zz, y / zzz) with zz^3 = zzz^2, the one at infinity if zz is zero: memory of zero bytes is points at infinity.
 // The formulas are those of Sutherland in the Explicit-Formulas Database (short Weierstrass, a = 0, XYZZ): madd-2008-s, add-2008-s,
-// dbl-2008-s-1, mdbl-2008-s-1. All of them hold for every pair of points, equal and opposite ones too.
+// dbl-2008-s-1, mdbl-2008-s-1. What
+// is here holds for every pair of points, equal and opposite ones too.
 template <class F>
 struct Xyzz {
     using Coordinate = F;
@@ -46,41 +47,37 @@ struct Xyzz {
     }
 
     PINION_INLINE void add(const Affine<F> &p) {
-        if (p.isInfinity()) return;
-        if (isInfinity()) {
-            *this = {p.x, p.y, F::one(), F::one()};
-            return;
+        const bool keep = p.isInfinity(), take = isInfinity();
+        if constexpr (F::lanes == 1) {
+            if (keep) return;
+            if (take) {
+                *this = {p.x, p.y, F::one(), F::one()};
+            } else {
+                sum(p);
+            }
+        } else {  // the threads of an element may not part
+            const Xyzz old = *this;
+            sum(p);
+            if (take) *this = {p.x, p.y, F::one(), F::one()};
+            if (keep) *this = old;
         }
-        const F d = p.x * zz - x;
-        const F r = p.y * zzz - y;
-        if (d.isZero()) {
-            *this = r.isZero() ? twice(p) : infinity();
-            return;
-        }
-        step(d, r, x, y);
     }
 
     PINION_INLINE void add(const Xyzz &p) {
-        if (p.isInfinity()) return;
-        if (isInfinity()) {
-            *this = p;
-            return;
-        }
-        const F u = x * p.zz;
-        const F s = y * p.zzz;
-        const F d = p.x * zz - u;
-        const F r = p.y * zzz - s;
-        if (d.isZero()) {
-            if (r.isZero()) {
-                twice();
+        const bool keep = p.isInfinity(), take = isInfinity();
+        if constexpr (F::lanes == 1) {
+            if (keep) return;
+            if (take) {
+                *this = p;
             } else {
-                *this = infinity();
+                sum(p);
             }
-            return;
+        } else {
+            const Xyzz old = *this;
+            sum(p);
+            if (take) *this = p;
+            if (keep) *this = old;
         }
-        zz = zz * p.zz;
-        zzz = zzz * p.zzz;
-        step(d, r, u, s);
     }
 
     PINION_INLINE void twice() {
@@ -103,6 +100,34 @@ struct Xyzz {
     }
 
   private:
+    // sum adds a point; neither is at infinity. Of opposite points d is zero, and so is zz of their sum.
+    PINION_INLINE void sum(const Affine<F> &p) {
+        const F d = p.x * zz - x;
+        const F r = p.y * zzz - y;
+        const bool equal = d.isZero() && r.isZero();
+        step(d, r, x, y);
+        if (F::any(equal)) {
+            const Xyzz t = twice(p);
+            if (equal) *this = t;
+        }
+    }
+
+    PINION_INLINE void sum(const Xyzz &p) {
+        const F u = x * p.zz;
+        const F s = y * p.zzz;
+        const F d = p.x * zz - u;
+        const F r = p.y * zzz - s;
+        const bool equal = d.isZero() && r.isZero();
+        zz = zz * p.zz;
+        zzz = zzz * p.zzz;
+        step(d, r, u, s);
+        if (F::any(equal)) {
+            Xyzz t = p;
+            t.twice();
+            if (equal) *this = t;
+        }
+    }
+
     // step ends an addition: d and r are the differences of the coordinates over the common denominators, u and s the coordinates of
     // one of the points over them.
     PINION_INLINE void step(const F &d, const F &r, const F &u, const F &s) {

@@ -15,8 +15,15 @@ template <class P>
 struct alignas(16) Field {
     using Params = P;
     static constexpr int words = P::words;
+    // An element is held by one thread, whose branches are its own. See Pair.
+    static constexpr int lanes = 1;
+    using Memory = Field;
 
     uint32_t w[words];
+
+    PINION_INLINE static Field load(const Field &m) { return m; }
+    PINION_INLINE void store(Field &m) const { m = *this; }
+    PINION_INLINE static bool any(bool vote) { return vote; }
 
     PINION_INLINE static Field zero() {
         Field r;

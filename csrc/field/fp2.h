@@ -10,8 +10,14 @@ namespace pinion {
 template <class F>
 struct Fp2 {
     using Base = F;
+    static constexpr int lanes = 1;
+    using Memory = Fp2;
 
     F c0, c1;
+
+    PINION_INLINE static Fp2 load(const Fp2 &m) { return m; }
+    PINION_INLINE void store(Fp2 &m) const { m = *this; }
+    PINION_INLINE static bool any(bool vote) { return vote; }
 
     PINION_INLINE static Fp2 zero() { return {F::zero(), F::zero()}; }
     PINION_INLINE static Fp2 one() { return {F::one(), F::zero()}; }

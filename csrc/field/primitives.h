@@ -12,7 +12,7 @@
 #define PINION_INLINE __host__ __device__ __forceinline__
 #define PINION_UNROLL _Pragma("unroll")
 #else
-#define PINION_INLINE inline __attribute__((always_inline))
+#define PINION_INLINE inline
 #define PINION_UNROLL
 #endif
 
