@@ -7,6 +7,7 @@ import (
 	"math/big"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -196,6 +197,16 @@ func TestCUDARefusesLargeCircuits(t *testing.T) {
 	wantText(t, err, "proving key: a domain of 0, expected a power of two up to 268435456")
 	if footprint, err := s.Footprint(pk); err != nil || footprint != (Footprint{Key: 1}) {
 		t.Errorf("footprint %+v, %v", footprint, err)
+	}
+}
+
+// A panic doesn't cross the library: it is the error of the load.
+func TestTouchPanics(t *testing.T) {
+	data := make([]byte, 64)
+	r := readSections(&groth16.ProvingKey{PointsA: groth16.NewSection(data, func(int, int) error { panic("a secret") })})
+	defer r.end()
+	if touch(r.context, uintptr(address(data)), 64) == 0 || !errors.Is(r.err, ErrFault) || strings.Contains(r.err.Error(), "secret") {
+		t.Errorf("error %v", r.err)
 	}
 }
 
