@@ -12,8 +12,7 @@ type cDeviceInfo struct {
 	kind               [16]byte
 	memory, free, used int64
 	ordinal            int32
-	processors         int32
-	capability         int32
+	_, _               int32 // processors, capability
 	overlap            int32
 }
 
@@ -35,8 +34,8 @@ type cKey struct {
 }
 
 type cFootprint struct {
-	device, pinned  int64
-	batch, reserved uint32
+	device, pinned int64
+	batch, _       uint32
 }
 
 type cInput struct {

@@ -53,7 +53,7 @@ const (
 
 // cError is pinion_error.
 type cError struct {
-	code    int32
+	_       int32 // code: it is returned too
 	message [508]byte
 }
 

@@ -24,7 +24,7 @@ func (c *Config) openDevice(log *slog.Logger) (gpu.Device, pool.Allocator, error
 		number, isCard = "0", true
 		why = "chosen by PINION_DEVICE=auto: the first CUDA device"
 	}
-	var device gpu.Device = gpu.NewCPU()
+	device := gpu.NewCPU()
 	var memory pool.Allocator = pool.HugePages{}
 	if isCard {
 		card, err := c.openCard(number)
