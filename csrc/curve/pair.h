@@ -57,10 +57,14 @@ struct Pair {
  private:
   // across is the half of the other lane.
   PINION_DEVICE F across() const {
+#ifdef __CUDA_ARCH__
     F r;
     PINION_UNROLL
     for (int i = 0; i < F::words; i++) r.w[i] = shuffleXor(half.w[i], 1);
     return r;
+#else
+    return shuffleXor(half, 1);
+#endif
   }
 };
 

@@ -8,9 +8,13 @@
 
 #include <cstdint>
 
-#if defined(__CUDACC__)
+// Arithmetic is inlined in kernels; on the host that would take compilers minutes.
+#if defined(__CUDA_ARCH__)
 #define PINION_INLINE __host__ __device__ __forceinline__
 #define PINION_UNROLL _Pragma("unroll")
+#elif defined(__CUDACC__)
+#define PINION_INLINE __host__ __device__ inline
+#define PINION_UNROLL
 #else
 #define PINION_INLINE inline
 #define PINION_UNROLL

@@ -42,7 +42,7 @@ PINION_DEVICE void store(Stored<F> &m, const Xyzz<F> &p) {
 // moved is p with each word from another lane.
 template <class F, class Move>
 PINION_DEVICE Xyzz<F> moved(const Xyzz<F> &p, Move move) {
-  static_assert(sizeof(Xyzz<F>) % sizeof(uint32_t) == 0, "words");
+#ifdef __CUDA_ARCH__
   constexpr int words = sizeof(Xyzz<F>) / sizeof(uint32_t);
   Xyzz<F> r;
   const uint32_t *from = reinterpret_cast<const uint32_t *>(&p);
@@ -50,6 +50,9 @@ PINION_DEVICE Xyzz<F> moved(const Xyzz<F> &p, Move move) {
   PINION_UNROLL
   for (int i = 0; i < words; i++) to[i] = move(from[i]);
   return r;
+#else
+  return move(p);  // the software device moves any value
+#endif
 }
 
 // Partial sums are the first and the last sum of each piece of a list by bucket: of buckets that may go on in a neighbouring piece.
@@ -60,9 +63,13 @@ struct Partials {
   Stored<F> *sums;
 };
 
+// gatherBlocks is how many blocks of 128 threads a multiprocessor takes at once, by the registers of a point.
+template <class F>
+constexpr int gatherBlocks = sizeof(F) > 32 ? 3 : 4;
+
 // gather adds up entries: each item takes length of them, whatever their buckets are, so that all items have the same to do.
 template <class F>
-PINION_KERNEL_BOUNDS(128, 1) gather(const uint32_t *keys, const Entry *entries, uint32_t size, uint32_t length,
+PINION_KERNEL_BOUNDS(128, gatherBlocks<F>) gather(const uint32_t *keys, const Entry *entries, uint32_t size, uint32_t length,
                           const Affine<typename F::Memory> *tables, Stored<F> *buckets, Partials<F> partials) {
   const size_t item = itemIndex<F>();
   const uint64_t start = uint64_t(item) * length;
@@ -111,7 +118,7 @@ PINION_KERNEL_BOUNDS(128, 1) gather(const uint32_t *keys, const Entry *entries, 
 
 // merge adds up partial sums, a warp taking one to an item; of the last ones, when a warp has them all, each sum is whole.
 template <class F>
-PINION_KERNEL_BOUNDS(128, 1) merge(Partials<F> from, uint32_t size, Stored<F> *buckets, Partials<F> to) {
+PINION_KERNEL_BOUNDS(128, 2) merge(Partials<F> from, uint32_t size, Stored<F> *buckets, Partials<F> to) {
   constexpr unsigned items = warpItems<F>;
   const unsigned lane = itemLane<F>();
   const size_t item = itemIndex<F>();
@@ -125,7 +132,7 @@ PINION_KERNEL_BOUNDS(128, 1) merge(Partials<F> from, uint32_t size, Stored<F> *b
     const uint32_t otherKey = shuffleUp(key, by * F::lanes);
     const bool same = lane >= by && otherKey == key;
     if (ballot(same) == 0) break;
-    Xyzz<F> other = moved<F>(sum, [=](uint32_t w) { return shuffleUp(w, by * F::lanes); });
+    Xyzz<F> other = moved<F>(sum, [=](auto w) { return shuffleUp(w, by * F::lanes); });
     if (!same) other = Xyzz<F>::infinity();
     sum.add(other);
   }
@@ -159,7 +166,7 @@ struct Weighted {
 
 // slice begins with buckets, whose weight is their index and one, and takes length of them to an item.
 template <class F>
-PINION_KERNEL_BOUNDS(128, 1) slice(const Stored<F> *buckets, uint32_t length, size_t count, Weighted<F> to) {
+PINION_KERNEL_BOUNDS(128, 2) slice(const Stored<F> *buckets, uint32_t length, size_t count, Weighted<F> to) {
   const size_t item = itemIndex<F>();
   if (item - itemLane<F>() >= count) return;
   const bool on = item < count;
@@ -177,7 +184,7 @@ PINION_KERNEL_BOUNDS(128, 1) slice(const Stored<F> *buckets, uint32_t length, si
 // fold takes the sums of a set a warp at a time: count to a set, of width items to a warp, which is a power of two. Weights of the sums
 // are multiples of 2^doublings.
 template <class F>
-PINION_KERNEL_BOUNDS(128, 1) fold(Weighted<F> from, unsigned width, int doublings, size_t total, Weighted<F> to) {
+PINION_KERNEL_BOUNDS(128, 2) fold(Weighted<F> from, unsigned width, int doublings, size_t total, Weighted<F> to) {
   const unsigned lane = itemLane<F>();
   const size_t warp = itemIndex<F>() / warpItems<F>;
   if (warp * width >= total) return;
@@ -187,7 +194,7 @@ PINION_KERNEL_BOUNDS(128, 1) fold(Weighted<F> from, unsigned width, int doubling
   Xyzz<F> sum = load<F>(from.sums[at]);
   if (!on) sum = Xyzz<F>::infinity();
   for (unsigned by = 1; by < width; by *= 2) {
-    Xyzz<F> other = moved<F>(sum, [=](uint32_t w) { return shuffleDown(w, by * F::lanes); });
+    Xyzz<F> other = moved<F>(sum, [=](auto w) { return shuffleDown(w, by * F::lanes); });
     if (lane + by >= width) other = Xyzz<F>::infinity();
     sum.add(other);
   }
@@ -198,7 +205,7 @@ PINION_KERNEL_BOUNDS(128, 1) fold(Weighted<F> from, unsigned width, int doubling
   if (!on) extra = Xyzz<F>::infinity();
   weighted.add(extra);
   for (unsigned by = 1; by < width; by *= 2) {
-    Xyzz<F> other = moved<F>(weighted, [=](uint32_t w) { return shuffleDown(w, by * F::lanes); });
+    Xyzz<F> other = moved<F>(weighted, [=](auto w) { return shuffleDown(w, by * F::lanes); });
     if (lane + by >= width) other = Xyzz<F>::infinity();
     weighted.add(other);
   }
