@@ -55,13 +55,16 @@ void Device::describe(pinion_device_info *info) {
   info->overlap = 2;
 }
 
+bool Device::lost() const {
+  std::lock_guard<std::mutex> lock(mutex_);
+  return lost_;
+}
+
+// A query of any stream answers with the error of a lost context.
 void Device::check() {
-  if (!lost_) {
-    cudaError_t error = cudaPeekAtLastError();
-    if (error != cudaSuccess) fail(error, "device");
-    return;
-  }
-  throw Failure(PINION_FAULT, fault_);
+  cudaError_t error = cudaStreamQuery(cudaStreamPerThread);
+  if (lost() || (error != cudaSuccess && error != cudaErrorNotReady)) fail(error, "device");
+  cudaGetLastError();
 }
 
 void Device::fail(cudaError_t error, const char *what) {
@@ -69,8 +72,10 @@ void Device::fail(cudaError_t error, const char *what) {
   cudaGetLastError();
   if (error == cudaErrorMemoryAllocation) throw Failure(PINION_OUT_OF_MEMORY, message);
   if (error == cudaErrorNoDevice || error == cudaErrorInsufficientDriver || error == cudaErrorInvalidDevice) throw Failure(PINION_NO_DEVICE, message);
-  // An error that comes back when it has been taken is sticky: the context is gone.
-  if (!lost_ && cudaDeviceSynchronize() != cudaSuccess) {
+  // An error that is still there when it has been taken is sticky: the context is gone.
+  cudaError_t again = cudaStreamQuery(cudaStreamPerThread);
+  std::lock_guard<std::mutex> lock(mutex_);
+  if (!lost_ && again != cudaSuccess && again != cudaErrorNotReady) {
     lost_ = true;
     fault_ = message;
   }
@@ -143,8 +148,8 @@ void Stream::copyOut(void *to, const void *from, size_t bytes) {
 void Stream::copy(void *to, const void *from, size_t bytes) {
   if (bytes) device_.must(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, stream_), "copy on the device");
 }
-void Stream::clear(void *memory, size_t bytes) {
-  if (bytes) device_.must(cudaMemsetAsync(memory, 0, bytes, stream_), "clearing of device memory");
+void Stream::fill(void *memory, int byte, size_t bytes) {
+  if (bytes) device_.must(cudaMemsetAsync(memory, byte, bytes, stream_), "filling of device memory");
 }
 void Stream::record(Event &event) { device_.must(cudaEventRecord(event.handle(), stream_), "record of an event"); }
 void Stream::wait(Event &event) { device_.must(cudaStreamWaitEvent(stream_, event.handle(), 0), "wait for an event"); }

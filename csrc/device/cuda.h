@@ -3,6 +3,8 @@
 
 #include <cuda_runtime.h>
 
+#include <atomic>
+#include <mutex>
 #include <tuple>
 
 #define PINION_KERNEL __global__ void
@@ -54,7 +56,7 @@ class Device {
   void use();
   // check throws PINION_FAULT once the device is lost.
   void check();
-  bool lost() const { return lost_; }
+  bool lost() const;
   // fail turns an error of the runtime into a Failure, and finds out whether the device is lost.
   [[noreturn]] void fail(cudaError_t error, const char *what);
   void must(cudaError_t error, const char *what) {
@@ -66,13 +68,16 @@ class Device {
   void *allocatePinned(size_t bytes);
   void releasePinned(void *memory, size_t bytes) noexcept;
   int64_t used() const { return used_; }
+  int maxTables() const { return 32; }
+  unsigned maxBatch() const { return 64; }
   // flip is where the software device falsifies results of what (PINION_FLIP_NTT, PINION_FLIP_MSM).
   void flip(int, class Stream &, void *, size_t) {}
 
  private:
   int ordinal_;
   unsigned processors_ = 0;
-  int64_t used_ = 0;
+  std::atomic<int64_t> used_{0};
+  mutable std::mutex mutex_;  // of what is below
   bool lost_ = false;
   std::string fault_;
 };
@@ -117,7 +122,8 @@ class Stream {
   void copyIn(void *to, const void *from, size_t bytes);
   void copyOut(void *to, const void *from, size_t bytes);
   void copy(void *to, const void *from, size_t bytes);
-  void clear(void *memory, size_t bytes);
+  void fill(void *memory, int byte, size_t bytes);
+  void clear(void *memory, size_t bytes) { fill(memory, 0, bytes); }
   void record(Event &event);
   void wait(Event &event);
   void synchronize();

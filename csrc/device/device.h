@@ -54,7 +54,7 @@ namespace pinion {
 // Both devices have, with the same meaning:
 //
 //   class Device    count(), open by ordinal, info, allocate/release, allocatePinned/releasePinned, check() throws once it is lost
-//   class Stream    launch, copyIn (host to device), copyOut, copy (device to device), clear, record(Event), wait(Event), synchronize
+//   class Stream    launch, copyIn (host to device), copyOut, copy (device to device), fill, clear, record(Event), wait(Event), synchronize
 //   class Event     done(), milliseconds since another event
 //
 // A Device is used by one thread at a time. Everything throws Failure.

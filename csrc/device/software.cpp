@@ -5,8 +5,6 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <limits>
-#include <set>
 
 #if defined(__SANITIZE_ADDRESS__)
 #include <sanitizer/common_interface_defs.h>
@@ -225,6 +223,7 @@ Device::Device(int ordinal) : ordinal_(ordinal) {
 Device::~Device() = default;
 
 void Device::describe(pinion_device_info *info) {
+  Lock lock(mutex_);
   *info = pinion_device_info{};
   std::strcpy(info->name, "software device");
   std::strcpy(info->kind, "software");
@@ -236,16 +235,29 @@ void Device::describe(pinion_device_info *info) {
   info->overlap = 2;
 }
 
+bool Device::lost() const {
+  Lock lock(mutex_);
+  return lost_;
+}
+
+int64_t Device::used() const {
+  Lock lock(mutex_);
+  return used_;
+}
+
 void Device::check() {
+  Lock lock(mutex_);
   if (lost_) throw Failure(PINION_FAULT, fault_);
 }
 
 void Device::lose(const std::string &fault) {
+  Lock lock(mutex_);
   if (!lost_) fault_ = fault;
   lost_ = true;
 }
 
 void *Device::allocate(size_t bytes) {
+  Lock lock(mutex_);
   check();
   if (due(PINION_FAIL_ALLOCATION) || used_ + int64_t(bytes) > memoryLimit()) {
     throw Failure(PINION_OUT_OF_MEMORY, "device memory: " + std::to_string(bytes) + " bytes asked for, " + std::to_string(memoryLimit() - used_) + " free");
@@ -258,6 +270,7 @@ void *Device::allocate(size_t bytes) {
 }
 
 void Device::release(void *memory, size_t bytes) noexcept {
+  Lock lock(mutex_);
   used_ -= int64_t(bytes);
   std::free(memory);
 }
@@ -273,15 +286,18 @@ void Device::releasePinned(void *memory, size_t) noexcept { std::free(memory); }
 
 void Device::arm(int what, uint64_t n) {
   if (what < 1 || what > 7) throw Failure(PINION_INVALID, "failure of kind " + std::to_string(what));
+  Lock lock(mutex_);
   traps_[what] = Trap{n, 0};
 }
 
 uint64_t Device::happened(int what) const {
   if (what < 1 || what > 7) throw Failure(PINION_INVALID, "failure of kind " + std::to_string(what));
+  Lock lock(mutex_);
   return traps_[what].count;
 }
 
 bool Device::due(int what) {
+  Lock lock(mutex_);
   Trap &trap = traps_[what];
   return ++trap.count == trap.at;
 }
@@ -291,6 +307,7 @@ void Device::flip(int what, Stream &stream, void *result, size_t bytes) {
 }
 
 bool Event::done() {
+  Device::Lock lock(device_.mutex_);
   if (mark_ && !mark_->done) mark_->stream->until(*mark_);
   device_.check();
   return true;
@@ -299,16 +316,13 @@ bool Event::done() {
 void Event::synchronize() { done(); }
 
 float Event::since(const Event &earlier) {
+  Device::Lock lock(device_.mutex_);
   if (!mark_ || !earlier.mark_) return 0;
   return std::chrono::duration<float, std::milli>(mark_->time - earlier.mark_->time).count();
 }
 
-Stream::Stream(Device &device) : device_(device) { device.streams_.push_back(this); }
-
-Stream::~Stream() {
-  auto &all = device_.streams_;
-  all.erase(std::remove(all.begin(), all.end(), this), all.end());
-}
+Stream::Stream(Device &device) : device_(device) {}
+Stream::~Stream() = default;
 
 void Stream::step() {
   auto work = std::move(work_.front());
@@ -321,6 +335,7 @@ void Stream::until(const Event::Mark &mark) {
 }
 
 void Stream::enqueueLaunch(const char *name, Shape shape, std::function<void()> body) {
+  Device::Lock lock(device_.mutex_);
   device_.check();
   if (device_.due(PINION_FAIL_LAUNCH)) throw Failure(PINION_INTERNAL, std::string("launch of ") + name + ": invalid configuration");
   if (shape.blocks < 1 || shape.blocks > 0x7fffffffu || shape.blocksY < 1 || shape.blocksY > 65535 || shape.threads < 1 || shape.threads > 1024 || shape.shared > (227u << 10)) {
@@ -335,6 +350,7 @@ void Stream::enqueueLaunch(const char *name, Shape shape, std::function<void()> 
 }
 
 void Stream::call(const char *, std::function<void()> work) {
+  Device::Lock lock(device_.mutex_);
   device_.check();
   work_.push_back([this, work = std::move(work)] {
     if (!device_.lost_) work();
@@ -351,11 +367,12 @@ void Stream::copyIn(void *to, const void *from, size_t bytes) { enqueueCopy(to, 
 void Stream::copyOut(void *to, const void *from, size_t bytes) { enqueueCopy(to, from, bytes); }
 void Stream::copy(void *to, const void *from, size_t bytes) { enqueueCopy(to, from, bytes); }
 
-void Stream::clear(void *memory, size_t bytes) {
-  if (bytes) call("clear", [=] { std::memset(memory, 0, bytes); });
+void Stream::fill(void *memory, int byte, size_t bytes) {
+  if (bytes) call("fill", [=] { std::memset(memory, byte, bytes); });
 }
 
 void Stream::record(Event &event) {
+  Device::Lock lock(device_.mutex_);
   device_.check();
   auto mark = std::make_shared<Event::Mark>();
   mark->stream = this;
@@ -367,14 +384,20 @@ void Stream::record(Event &event) {
 }
 
 void Stream::wait(Event &event) {
+  Device::Lock lock(device_.mutex_);
   device_.check();
   auto mark = event.mark_;
   if (!mark || mark->stream == this) return;
   work_.push_back([mark] { mark->stream->until(*mark); });
 }
 
+// The lock is given away between steps, so that other threads may enqueue.
 void Stream::synchronize() {
-  while (!work_.empty()) step();
+  for (;;) {
+    Device::Lock lock(device_.mutex_);
+    if (work_.empty()) break;
+    step();
+  }
   device_.check();
 }
 

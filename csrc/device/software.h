@@ -7,6 +7,7 @@
 #include <deque>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <vector>
 
 #define PINION_KERNEL void
@@ -57,12 +58,13 @@ inline void warpBarrier() { software::warpWait(); }
 
 template <class T>
 T software::exchange(T value, unsigned from) {
-  static_assert(sizeof(T) <= sizeof(uint64_t), "a word");
+  // The lanes' values stay where they are, on the stacks of their fibers, until all have read.
   uint64_t *words = software::slots();
-  std::memcpy(&words[laneIndex()], &value, sizeof value);
+  words[laneIndex()] = reinterpret_cast<uintptr_t>(&value);
   software::warpWait();
-  if (from < 32) std::memcpy(&value, &words[from], sizeof value);
+  const T taken = from < 32 ? *reinterpret_cast<const T *>(words[from]) : value;
   software::warpWait();
+  value = taken;
   return value;
 }
 template <class T>
@@ -116,14 +118,18 @@ class Device {
   unsigned processors() const { return 2; }
   void use() {}
   void check();
-  bool lost() const { return lost_; }
+  bool lost() const;
   void lose(const std::string &fault);
 
   void *allocate(size_t bytes);
   void release(void *memory, size_t bytes) noexcept;
   void *allocatePinned(size_t bytes);
   void releasePinned(void *memory, size_t bytes) noexcept;
-  int64_t used() const { return used_; }
+  int64_t used() const;
+  // maxTables is the most tables of multiples of a base: they take long to make here.
+  int maxTables() const { return 2; }
+  // maxBatch is the most proofs at once that the library chooses: few, so that small tests have several parts.
+  unsigned maxBatch() const { return 3; }
   // flip changes a bit in the middle of a result when the failure what is armed and due.
   void flip(int what, Stream &stream, void *result, size_t bytes);
 
@@ -135,15 +141,17 @@ class Device {
 
  private:
   friend class Stream;
+  friend class Event;
+  using Lock = std::lock_guard<std::recursive_mutex>;
   struct Trap {
     uint64_t at = 0, count = 0;
   };
   int ordinal_;
+  mutable std::recursive_mutex mutex_;  // of all below, and held while work is done
   int64_t used_ = 0;
   bool lost_ = false;
   std::string fault_;
   Trap traps_[8];
-  std::vector<Stream *> streams_;
 };
 
 class Event {
@@ -185,7 +193,8 @@ class Stream {
   void copyIn(void *to, const void *from, size_t bytes);
   void copyOut(void *to, const void *from, size_t bytes);
   void copy(void *to, const void *from, size_t bytes);
-  void clear(void *memory, size_t bytes);
+  void fill(void *memory, int byte, size_t bytes);
+  void clear(void *memory, size_t bytes) { fill(memory, 0, bytes); }
   void record(Event &event);
   void wait(Event &event);
   void synchronize();
