@@ -90,7 +90,7 @@ func TestCUDABlinding(t *testing.T) {
 func TestCUDAFootprint(t *testing.T) {
 	r := newRig(t)
 	for _, curve := range circuits.Curves {
-		x := openExample(t, "merkle", curve)
+		x := openExample(t, "multiplier", curve)
 		footprint, err := r.Footprint(x.ProvingKey())
 		if err != nil {
 			t.Fatal(err)
@@ -145,7 +145,8 @@ func TestP1CardInUse(t *testing.T) {
 // A circuit that the card has no room for is refused with both numbers, before any of it is read.
 func TestCUDATooLittleMemory(t *testing.T) {
 	r := newRig(t)
-	huge := &groth16.ProvingKey{Curve: groth16.BLS12381, Vars: 1 << 27, Domain: 1 << 27, Rows: 1 << 27}
+	huge := &groth16.ProvingKey{Curve: groth16.BLS12381, Vars: 1 << 27, Domain: 1 << 27, Rows: 1 << 27,
+		Coefficients: groth16.NewSection(make([]byte, 2*groth16.ScalarSize), nil)}
 	footprint, err := r.Footprint(huge)
 	if err != nil {
 		t.Fatal(err)
