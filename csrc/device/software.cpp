@@ -269,8 +269,19 @@ void *Device::allocate(size_t bytes) {
   return memory;
 }
 
+void Device::settle() noexcept {
+  for (Stream *stream : streams_) {
+    try {
+      while (!stream->work_.empty()) stream->step();
+    } catch (const std::exception &e) {
+      lose(e.what());
+    }
+  }
+}
+
 void Device::release(void *memory, size_t bytes) noexcept {
   Lock lock(mutex_);
+  settle();
   used_ -= int64_t(bytes);
   std::free(memory);
 }
@@ -282,7 +293,11 @@ void *Device::allocatePinned(size_t bytes) {
   return memory;
 }
 
-void Device::releasePinned(void *memory, size_t) noexcept { std::free(memory); }
+void Device::releasePinned(void *memory, size_t) noexcept {
+  Lock lock(mutex_);
+  settle();
+  std::free(memory);
+}
 
 void Device::arm(int what, uint64_t n) {
   if (what < 1 || what > 7) throw Failure(PINION_INVALID, "failure of kind " + std::to_string(what));
@@ -321,8 +336,15 @@ float Event::since(const Event &earlier) {
   return std::chrono::duration<float, std::milli>(mark_->time - earlier.mark_->time).count();
 }
 
-Stream::Stream(Device &device) : device_(device) {}
-Stream::~Stream() = default;
+Stream::Stream(Device &device) : device_(device) {
+  Device::Lock lock(device_.mutex_);
+  device_.streams_.insert(this);
+}
+
+Stream::~Stream() {
+  Device::Lock lock(device_.mutex_);
+  device_.streams_.erase(this);
+}
 
 void Stream::step() {
   auto work = std::move(work_.front());

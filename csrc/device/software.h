@@ -7,6 +7,7 @@
 #include <deque>
 #include <functional>
 #include <memory>
+#include <set>
 #include <mutex>
 #include <vector>
 
@@ -122,6 +123,7 @@ class Device {
   void lose(const std::string &fault);
 
   void *allocate(size_t bytes);
+  // release and releasePinned let all streams come to their ends first, as cudaFree does: work under way may use the memory.
   void release(void *memory, size_t bytes) noexcept;
   void *allocatePinned(size_t bytes);
   void releasePinned(void *memory, size_t bytes) noexcept;
@@ -152,6 +154,8 @@ class Device {
   bool lost_ = false;
   std::string fault_;
   Trap traps_[8];
+  std::set<Stream *> streams_;
+  void settle() noexcept;
 };
 
 class Event {
