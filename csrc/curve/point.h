@@ -14,7 +14,7 @@ struct Affine {
     F x, y;
 
     PINION_INLINE static Affine infinity() { return {F::zero(), F::zero()}; }
-    PINION_INLINE bool isInfinity() const { return x.isZero() && y.isZero(); }
+    PINION_INLINE bool isInfinity() const { return x.isZero() & y.isZero(); }
     PINION_INLINE bool operator==(const Affine &o) const { return x == o.x && y == o.y; }
     PINION_INLINE bool operator!=(const Affine &o) const { return !(*this == o); }
     PINION_INLINE Affine operator-() const { return {x, -y}; }
@@ -39,7 +39,7 @@ struct Xyzz {
 
     PINION_INLINE bool isInfinity() const { return zz.isZero(); }
 
-    PINION_INLINE Affine<F> toAffine() const {
+    PINION_CALL Affine<F> toAffine() const {
         if (isInfinity()) return Affine<F>::infinity();
         const F i = zzz.inverse();    // z^-3
         const F j = (i * zz).squared();  // z^-2
@@ -55,11 +55,14 @@ struct Xyzz {
             } else {
                 sum(p);
             }
-        } else {  // the threads of an element may not part
-            const Xyzz old = *this;
+        } else if (F::any(keep)) {
+            const Xyzz before = *this;
+            apart(p);
+            if (take) *this = {p.x, p.y, F::one(), F::one()};
+            if (keep) *this = before;
+        } else {  // the lanes of an element may not part
             sum(p);
             if (take) *this = {p.x, p.y, F::one(), F::one()};
-            if (keep) *this = old;
         }
     }
 
@@ -80,7 +83,7 @@ struct Xyzz {
         }
     }
 
-    PINION_INLINE void twice() {
+    PINION_CALL void twice() {
         const F u = y.doubled();
         const F v = u.squared();
         const F w = u * v;
@@ -90,7 +93,7 @@ struct Xyzz {
     }
 
     // twice is p + p.
-    PINION_INLINE static Xyzz twice(const Affine<F> &p) {
+    PINION_CALL static Xyzz twice(const Affine<F> &p) {
         const F u = p.y.doubled();
         const F v = u.squared();
         const F w = u * v;
@@ -104,7 +107,7 @@ struct Xyzz {
     PINION_INLINE void sum(const Affine<F> &p) {
         const F d = p.x * zz - x;
         const F r = p.y * zzz - y;
-        const bool equal = d.isZero() && r.isZero();
+        const bool equal = d.isZero() & r.isZero();
         step(d, r, x, y);
         if (F::any(equal)) {
             const Xyzz t = twice(p);
@@ -117,7 +120,7 @@ struct Xyzz {
         const F s = y * p.zzz;
         const F d = p.x * zz - u;
         const F r = p.y * zzz - s;
-        const bool equal = d.isZero() && r.isZero();
+        const bool equal = d.isZero() & r.isZero();
         zz = zz * p.zz;
         zzz = zzz * p.zzz;
         step(d, r, u, s);
@@ -127,6 +130,8 @@ struct Xyzz {
             if (equal) *this = t;
         }
     }
+
+    PINION_CALL void apart(const Affine<F> &p) { sum(p); }
 
     // step ends an addition: d and r are the differences of the coordinates over the common denominators, u and s the coordinates of
     // one of the points over them.

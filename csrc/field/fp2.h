@@ -21,7 +21,7 @@ struct Fp2 {
 
     PINION_INLINE static Fp2 zero() { return {F::zero(), F::zero()}; }
     PINION_INLINE static Fp2 one() { return {F::one(), F::zero()}; }
-    PINION_INLINE bool isZero() const { return c0.isZero() && c1.isZero(); }
+    PINION_INLINE bool isZero() const { return c0.isZero() & c1.isZero(); }
     PINION_INLINE bool operator==(const Fp2 &o) const { return c0 == o.c0 && c1 == o.c1; }
     PINION_INLINE bool operator!=(const Fp2 &o) const { return !(*this == o); }
     PINION_INLINE Fp2 operator+(const Fp2 &o) const { return {c0 + o.c0, c1 + o.c1}; }

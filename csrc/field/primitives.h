@@ -20,6 +20,13 @@
 #define PINION_UNROLL
 #endif
 
+// PINION_CALL keeps what is seldom done out of the kernels' loops.
+#if defined(__CUDACC__)
+#define PINION_CALL __host__ __device__ __noinline__
+#else
+#define PINION_CALL
+#endif
+
 namespace pinion {
 
 #if defined(__CUDA_ARCH__)

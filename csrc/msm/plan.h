@@ -42,16 +42,18 @@ struct Digits {
 };
 
 // split writes the digits of vectors x n scalars that aren't zero, in no order, and how many there are. A warp takes 32 scalars and one
-// place for all of their digits.
+// place for all of their digits. Vectors are stride scalars apart, of which point i takes the one at subset[i], or at i if there is no
+// subset.
 template <class S>
-PINION_KERNEL split(const S *scalars, bool montgomery, uint32_t n, uint32_t vectors, Windows windows, uint32_t *keys, Entry *entries,
-                    unsigned *count) {
+PINION_KERNEL split(const S *scalars, size_t stride, const uint32_t *subset, bool montgomery, uint32_t n, uint32_t vectors,
+                    Windows windows, uint32_t *keys, Entry *entries, unsigned *count) {
   const uint64_t total = uint64_t(n) * vectors;
   const unsigned lane = laneIndex();
   const unsigned below = (1u << lane) - 1;
   for (uint64_t first = globalThread() - lane; first < total; first += globalThreads()) {
     const uint64_t i = first + lane;
-    S scalar = i < total ? scalars[i] : S::zero();
+    const uint32_t vector = uint32_t(i / n), point = uint32_t(i % n);
+    S scalar = i < total ? scalars[vector * stride + (subset ? subset[point] : point)] : S::zero();
     if (montgomery) scalar = scalar.toInteger();
     Digits<S> digits{scalar, windows.bits};
     unsigned here = 0;
@@ -61,7 +63,6 @@ PINION_KERNEL split(const S *scalars, bool montgomery, uint32_t n, uint32_t vect
     if (lane == 0) place = atomicAdd(count, here);
     place = shuffle(place, 0);
 
-    const uint32_t vector = uint32_t(i / n), point = uint32_t(i % n);
     digits = Digits<S>{scalar, windows.bits};
     int table = 0, group = 0;
     for (int w = 0; w < windows.count; w++) {
@@ -110,9 +111,14 @@ class Plan {
 
   // make plans for scalars, vectors times n of them, vector after vector: integers less than the modulus, or elements in Montgomery form.
   // It waits for the stream, to learn how many digits aren't zero; the sort is enqueued.
-  void make(Stream &stream, const S *scalars, bool montgomery, int vectors) {
+  void make(Stream &stream, const S *scalars, bool montgomery, int vectors) { make(stream, scalars, n_, nullptr, montgomery, vectors); }
+
+  // This make takes n of the stride scalars of each vector, point i the one at subset[i], which is on the device, or at i if there is no
+  // subset: for bases that leave points at infinity out.
+  void make(Stream &stream, const S *scalars, size_t stride, const uint32_t *subset, bool montgomery, int vectors) {
     stream.clear(counter_.data(), sizeof(unsigned));
-    stream.launch("split", Shape{blocksFor(n_ * vectors, 256), 256}, msm::split<S>, scalars, montgomery, uint32_t(n_), uint32_t(vectors),
+    stream.launch("split", Shape{blocksFor(n_ * vectors, 256), 256}, msm::split<S>, scalars, stride, subset, montgomery,
+                  uint32_t(n_), uint32_t(vectors),
                   windows_, keys_.data(), entries_.data(), counter_.data());
     stream.copyOut(counted_.data(), counter_.data(), sizeof(unsigned));
     stream.synchronize();

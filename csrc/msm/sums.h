@@ -65,7 +65,7 @@ struct Partials {
 
 // gatherBlocks is how many blocks of 128 threads a multiprocessor takes at once, by the registers of a point.
 template <class F>
-constexpr int gatherBlocks = sizeof(F) > 32 ? 3 : 4;
+constexpr int gatherBlocks = (sizeof(F) > 32 ? 4 : 5) - F::lanes;
 
 // gather adds up entries: each item takes length of them, whatever their buckets are, so that all items have the same to do.
 template <class F>

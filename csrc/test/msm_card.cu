@@ -149,19 +149,26 @@ void measure(Device &device, Stream &stream, const Affine<F> *points, int log, b
 
 }  // namespace
 
-// main LOG TABLESLOG: sizes up to 2^LOG, with tables up to 2^TABLESLOG.
+// main LOG TABLESLOG [WIDTHSLOG]: sizes up to 2^LOG, with tables up to 2^TABLESLOG, and all widths of windows at 2^WIDTHSLOG. With a
+// fourth argument, for a profiler, only the largest size.
 int main(int argc, char **argv) {
   std::setvbuf(stdout, nullptr, _IOLBF, 0);
   const int most = argc > 1 ? std::atoi(argv[1]) : 20, mostTables = argc > 2 ? std::atoi(argv[2]) : 18;
   try {
     Device device(0);
     device.use();
-    group<F, S>(groupName, device);
+    const bool profile = argc > 4;
+    if (!profile) group<F, S>(groupName, device);
     std::printf("%s: tests done, %d failures\n", groupName, failures);
     const size_t n = size_t(1) << most;
     Stream stream(device);
     Buffer<Affine<F>> points(device, n);
     stream.launch("multiples", Shape{blocksFor((n + run - 1) / run, 128), 128}, multiples, generator<F>(), points.data(), n);
+    if (profile) {
+      measure(device, stream, points.data(), most, false, 1, 0);
+      measure(device, stream, points.data(), most, false, 100, 0);
+      return failures != 0;
+    }
     Event a(device), b(device);
     {
       const unsigned blocks = device.processors() * 16;
