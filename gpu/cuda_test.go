@@ -323,15 +323,15 @@ func TestCUDANoGrowth(t *testing.T) {
 		debug.FreeOSMemory()
 		return residentBytes(t), runtime.NumGoroutine()
 	}
-	round(20)
+	round(8)
 	before, goroutines := measure()
-	round(100)
+	round(24)
 	after, now := measure()
 	if after > before+8<<20 {
-		t.Errorf("%d bytes resident after 20 rounds, %d after 100 more", before, after)
+		t.Errorf("%d bytes resident after 8 rounds, %d after 24 more", before, after)
 	}
 	if now > goroutines {
-		t.Errorf("%d goroutines after 20 rounds, %d after 100 more", goroutines, now)
+		t.Errorf("%d goroutines after 8 rounds, %d after 24 more", goroutines, now)
 	}
 	if used := usedBy(t, r.card); used != r.used {
 		t.Errorf("%d bytes of the card used, %d at the start", used, r.used)
