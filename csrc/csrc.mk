@@ -21,10 +21,11 @@ object = $(patsubst csrc/%,$(BUILD)/$(1)/%.o,$(2))
 software_objects := $(call object,software,$(software_sources))
 cuda_objects := $(call object,cuda,$(cuda_sources))
 
-# The test driver of csrc: one program for each device.
-tests := $(wildcard csrc/test/*.cu csrc/test/*.cpp)
-software_tests := $(call object,software,$(tests))
-cuda_tests := $(call object,cuda,$(tests))
+# The tests of csrc: a driver for the software device, and for cards a program of each *_card.cu; msm_card is one for each group, since
+# its compilation takes minutes.
+software_tests := $(call object,software,csrc/test/main.cpp $(wildcard csrc/test/*_test.cpp))
+msm_cards := $(foreach g,1 2 3 4,$(BUILD)/cuda/test/msm_card_$(g))
+cards := $(patsubst csrc/%.cu,$(BUILD)/cuda/%,$(filter-out %/msm_card.cu,$(wildcard csrc/test/*_card.cu))) $(msm_cards)
 
 .PHONY: cuda
 cuda: $(BUILD)/libpinion_cuda.so ## build the library for NVIDIA cards (nvcc 11.8 or later)
@@ -43,8 +44,13 @@ $(BUILD)/libpinion_software.so: $(software_objects)
 $(BUILD)/csrc_test_software: $(software_objects) $(software_tests)
 	$(CXX) -pthread $(SANITIZE) -o $@ $^
 
-$(BUILD)/csrc_test_cuda: $(cuda_objects) $(cuda_tests)
-	$(NVCC) $(gencode) -o $@ $^
+$(BUILD)/cuda/test/msm_card_%: csrc/test/msm_card.cu $(cuda_objects)
+	@mkdir -p $(@D)
+	$(NVCC) $(NVCC_FLAGS) -DPINION_GROUP=$* -MMD -MF $@.d -o $@ $^
+
+$(BUILD)/cuda/test/%_card: csrc/test/%_card.cu $(cuda_objects)
+	@mkdir -p $(@D)
+	$(NVCC) $(NVCC_FLAGS) -MMD -MF $@.d -o $@ $^
 
 .PHONY: test-csrc
 test-csrc: ## test the kernels on the software device, then again under address and undefined-behaviour sanitizers
@@ -52,7 +58,7 @@ test-csrc: ## test the kernels on the software device, then again under address 
 	$(MAKE) BUILD=build/sanitized SANITIZE="$(sanitizers)" build/sanitized/csrc_test_software && build/sanitized/csrc_test_software
 
 .PHONY: gpu-files
-gpu-files: $(BUILD)/libpinion_cuda.so $(BUILD)/csrc_test_cuda
+gpu-files: $(BUILD)/libpinion_cuda.so $(cards)
 	@mkdir -p $(BUILD)/gpu
 	cp $^ $(BUILD)/gpu
 	CGO_ENABLED=0 go test -c -trimpath -o $(BUILD)/gpu/gpu.test ./gpu
@@ -72,4 +78,4 @@ $(BUILD)/software/%.o: csrc/% csrc/csrc.mk
 	@mkdir -p $(@D)
 	$(CXX) $(CXX_FLAGS) -MMD -MF $(@:.o=.d) -x c++ -c -o $@ $<
 
--include $(software_objects:.o=.d) $(cuda_objects:.o=.d) $(software_tests:.o=.d) $(cuda_tests:.o=.d)
+-include $(software_objects:.o=.d) $(cuda_objects:.o=.d) $(software_tests:.o=.d) $(cards:=.d)

@@ -50,7 +50,11 @@ struct Tile {
 };
 
 // registerBits is how many stages are done between exchanges through shared memory.
+#ifdef PINION_NTT_REGISTERS
+constexpr unsigned registerBits = PINION_NTT_REGISTERS;
+#else
 constexpr unsigned registerBits = 3;
+#endif
 // tileBits is the size of a tile; columnBits that of a piece of contiguous memory in passes with a stride: a cache line.
 constexpr unsigned tileBits = 11, columnBits = 2;
 constexpr unsigned transformThreads = 1u << (tileBits - registerBits);
@@ -151,8 +155,8 @@ struct Walk {
       const unsigned j = rising ? done : k - done - m;
       const bool first = done == 0 && fromGlobal, last = done + m == k && toGlobal;
       if (done) barrier();
-      if (m == 3) {
-        round<3, rising, coset>(j, first, last);
+      if (m == registerBits) {
+        round<registerBits, rising, coset>(j, first, last);
       } else if (m == 2) {
         round<2, rising, coset>(j, first, last);
       } else {
