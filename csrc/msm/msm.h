@@ -67,18 +67,23 @@ class Sums {
  private:
   static constexpr unsigned threads = 128;
   static constexpr unsigned items = 32 / T::lanes;
+  static constexpr size_t shortest = 8, longest = 256;
 
   static size_t bucketCount(int vectors, Windows w) { return size_t(w.sets(vectors)) * w.buckets(); }
-  // fill is how many items keep all of a card busy.
-  static size_t fill(Device &device) { return size_t(device.processors()) * (512 / T::lanes); }
+  // fill is how many items a card works on at once, with so many blocks to a processor.
+  static size_t fill(Device &device, int blocks) { return size_t(device.processors()) * blocks * threads / T::lanes; }
 
-  // pieceLength is how many entries an item gathers: few, so that all of the card works, and many, so that little is left to merge.
+  // rounds is how often the card is filled to gather size entries; pieces are of at most longest entries.
+  static size_t rounds(Device &device, size_t size) { return pieces(size, fill(device, msm::gatherBlocks<T>) * longest); }
+
+  // pieceLength is how many entries an item gathers: all items work at once, and none is left for another round.
   static uint32_t pieceLength(Device &device, size_t size) {
-    return uint32_t(std::min<size_t>(std::max<size_t>(size / fill(device), 8), 256));
+    return uint32_t(std::max<size_t>(pieces(size, fill(device, msm::gatherBlocks<T>) * rounds(device, size)), shortest));
   }
+  // partialCount holds for smaller plans too.
   static size_t partialCount(Device &device, size_t size) {
-    // The length grows with the size, so that no smaller plan has more pieces than this.
-    return 2 * std::max(pieces(size, pieceLength(device, size)), std::min(pieces(size, 8), 2 * fill(device)));
+    if (size == 0) return 0;
+    return 2 * std::min(pieces(size, shortest), fill(device, msm::gatherBlocks<T>) * rounds(device, size));
   }
   static size_t mergedCount(Device &device, size_t size) { return 2 * pieces(partialCount(device, size), items); }
   static size_t pieces(size_t n, size_t length) { return (n + length - 1) / length; }
@@ -86,7 +91,7 @@ class Sums {
   // sliceLength divides the buckets of a set.
   static uint32_t sliceLength(Device &device, int vectors, Windows w) {
     uint32_t length = 1;
-    while (length < w.buckets() && length < 64 && (length < 4 || bucketCount(vectors, w) / length > fill(device))) length *= 2;
+    while (length < w.buckets() && length < 64 && (length < 4 || bucketCount(vectors, w) / length > fill(device, 2))) length *= 2;
     return length;
   }
   static size_t sliceCount(Device &device, int vectors, Windows w) {
