@@ -44,11 +44,11 @@ $(BUILD)/libpinion_software.so: $(software_objects)
 $(BUILD)/csrc_test_software: $(software_objects) $(software_tests)
 	$(CXX) -pthread $(SANITIZE) -o $@ $^
 
-$(BUILD)/cuda/test/msm_card_%: csrc/test/msm_card.cu $(cuda_objects)
+$(msm_cards): $(BUILD)/cuda/test/msm_card_%: csrc/test/msm_card.cu $(cuda_objects)
 	@mkdir -p $(@D)
 	$(NVCC) $(NVCC_FLAGS) -DPINION_GROUP=$* -MMD -MF $@.d -o $@ $^
 
-$(BUILD)/cuda/test/%_card: csrc/test/%_card.cu $(cuda_objects)
+$(filter-out $(msm_cards),$(cards)): $(BUILD)/cuda/test/%_card: csrc/test/%_card.cu $(cuda_objects)
 	@mkdir -p $(@D)
 	$(NVCC) $(NVCC_FLAGS) -MMD -MF $@.d -o $@ $^
 

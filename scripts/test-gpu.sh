@@ -12,13 +12,18 @@ if ! nvidia-smi --query-gpu=index,name,driver_version,memory.total --format=csv,
   exit 3
 fi
 
-step "kernels"
-"$folder/csrc_test_cuda"
+step "transforms"
+"$folder/ntt_card" 20 3
+for group in 1 2 3 4; do
+  step "sums, group $group of 4"
+  "$folder/msm_card_$group" 18 14
+done
 
-step "kernels, watched by compute-sanitizer"
+step "a proof, watched by compute-sanitizer"
 if command -v compute-sanitizer >/dev/null; then
-  # It makes everything many times slower: small sizes only.
-  PINION_TEST_SMALL=1 compute-sanitizer --error-exitcode 1 "$folder/csrc_test_cuda"
+  for curve in 1 2; do
+    compute-sanitizer --error-exitcode 1 "$folder/prove_card" "$curve" 10 2
+  done
 else
   echo "skipped: no compute-sanitizer here"
 fi
