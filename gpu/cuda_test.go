@@ -49,7 +49,7 @@ func TestCUDAProves(t *testing.T) {
 func TestCUDASynthesisOnTheHost(t *testing.T) {
 	r := newRig(t)
 	for _, curve := range circuits.Curves {
-		x := openExample(t, "commit", curve)
+		x := openExample(t, "multiplier", curve)
 		key := r.load(x)
 		task := &Task{Key: key, Inputs: []Input{x.input(t, OnHost), x.input(t, OnHost)}}
 		ticket, err := r.Submit(t.Context(), task)
