@@ -20,8 +20,10 @@ setup: ## install what the targets below need beside Go, where that may be done
 	@scripts/setup.sh node lint
 
 .PHONY: build
-build: ## build bin/pinion: one static binary
+build: ## build bin/pinion: one binary, which uses a CUDA library if there is one
 	CGO_ENABLED=0 go build -trimpath -o bin/pinion ./cmd/pinion
+
+include csrc/csrc.mk
 
 .PHONY: demo
 demo: ## see it work: broker, worker, and jobs on both curves in one process
@@ -30,6 +32,7 @@ demo: ## see it work: broker, worker, and jobs on both curves in one process
 .PHONY: test
 test: ## unit tests, fuzz seeds and brokers: as it ships, then with race detector and invariants
 	@scripts/setup.sh
+	$(MAKE) cuda-software
 	CGO_ENABLED=0 go test ./...
 	CGO_ENABLED=1 go test -race -tags invariants ./...
 
@@ -60,7 +63,7 @@ soak: ## repeat all tests with the race detector, ROUNDS times (20), to find wha
 
 .PHONY: clean
 clean: ## remove what was built; `rm -rf .interop .bin` removes what was fetched
-	rm -rf bin
+	rm -rf bin build
 	go clean -testcache
 
 .PHONY: nats-server

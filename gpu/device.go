@@ -81,7 +81,8 @@ type Run interface {
 	Uploaded() <-chan struct{}
 	// Done is closed when the result is there; the buffers are no longer in use then either.
 	Done() <-chan struct{}
-	// Result is the proofs, in the order of the inputs, or why there are none. It is called once, after Done is closed.
+	// Result is the proofs, in the order of the inputs, or why there are none. It is called once, after Done is closed. A proof that the
+	// device got so wrong that it can't be one is nil.
 	Result() ([]*groth16.Proof, Timings, error)
 }
 

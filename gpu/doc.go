@@ -1,6 +1,6 @@
 // Package gpu drives the devices that make proofs. It knows keys and witnesses, and nothing of jobs.
 //
-// A Device is what makes proofs: the CPU device here, or a card. An Executor owns one; its single goroutine, locked to its OS
+// A Device is what makes proofs: the CPU device (NewCPU), or a CUDA card (OpenCUDA). An Executor owns one; its single goroutine, locked to its OS
 // thread, is the only caller of the device, as drivers want it.
 //
 //	x, err := gpu.NewExecutor(gpu.NewCPU(), 4) // four tasks may wait
@@ -27,6 +27,15 @@
 //
 // Tasks begin in the order they were submitted; Info.Overlap says how many may be begun at once, so that a card copies the input of
 // one while it computes another. Once begun, a task goes on to its end.
+//
+// # CUDA
+//
+// The kernels are in csrc, and in a library of their own, which OpenCUDA loads: `make cuda` builds it. The same kernels for the
+// software device, which is for tests, are built by `make cuda-software`. A card takes the witness alone and computes a and b itself.
+// Its buffers should come from Card.Pinned: the driver copies other memory first.
+//
+// While a run is on the card, a goroutine of the run waits for the card's events; that and Pinned are all that calls the library
+// beside the executor.
 //
 // # When a device fails
 //

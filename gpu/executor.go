@@ -16,8 +16,8 @@ var (
 	ErrClosed = errors.New("gpu: executor closed")
 	// ErrUnhealthy is the end of a task on a device that has failed for good. Executor.Healthy says how it failed.
 	ErrUnhealthy = errors.New("gpu: device unhealthy")
-	// ErrInUse refuses a second executor on a device.
-	ErrInUse = errors.New("gpu: device already has an executor")
+	// ErrInUse refuses a second executor on a device, and to open a card a second time.
+	ErrInUse = errors.New("gpu: device in use")
 )
 
 // Executor owns a device: its one goroutine, locked to its OS thread, is the only one that calls it.

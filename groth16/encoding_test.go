@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"math/big"
 	"os"
 	"reflect"
@@ -146,6 +147,46 @@ func TestParseProofErrors(t *testing.T) {
 				t.Errorf("error %v, expected %s", err, test.want)
 			}
 		})
+	}
+}
+
+// A device's answer is a proof only if its points can be points of one.
+func TestNewProof(t *testing.T) {
+	for _, name := range []string{"mul", "merkle-bls12381"} {
+		_, proof, _ := samples(t)[name].decode(t)
+		curve := proof.Curve
+		g1, g2 := curve.G1Size(), curve.G2Size()
+		points := slices.Clone(proof.raw)
+		again, err := NewProof(curve, points)
+		if err != nil {
+			t.Fatal(err)
+		}
+		clear(points)
+		if !bytes.Equal(again.Bytes(), proof.Bytes()) {
+			t.Error("the proof changed with the caller's bytes")
+		}
+		change := func(f func(b []byte)) []byte { b := slices.Clone(proof.raw); f(b); return b }
+		tests := map[string]struct {
+			points []byte
+			want   string
+		}{
+			"length":      {proof.raw[1:], fmt.Sprintf("%d bytes, expected %d", 2*g1+g2-1, 2*g1+g2)},
+			"a bit of A":  {change(func(b []byte) { b[g1-9] ^= 1 }), "point A: not on the curve"},
+			"a bit of B":  {change(func(b []byte) { b[g1] ^= 4 }), "point B: not on the curve"},
+			"infinity":    {change(func(b []byte) { clear(b[g1+g2:]) }), "point C is the point at infinity"},
+			"not below q": {change(func(b []byte) { b[g1+g2+curve.BaseSize()-1] = 0xff }), "point C: a coordinate is not below the field's modulus"},
+		}
+		for what, test := range tests {
+			t.Run(name+"/"+what, func(t *testing.T) {
+				want := curve.String() + " proof: " + test.want
+				if proof, err := NewProof(curve, test.points); proof != nil || err == nil || err.Error() != want {
+					t.Errorf("error %v, expected %s", err, want)
+				}
+			})
+		}
+	}
+	if _, err := NewProof(7, nil); err == nil {
+		t.Error("a proof on no curve")
 	}
 }
 

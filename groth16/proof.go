@@ -1,6 +1,7 @@
 package groth16
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -24,6 +25,32 @@ func ParseProof(c Curve, compressed []byte) (*Proof, error) {
 		return nil, fmt.Errorf("%v proof: %w", c, err)
 	}
 	return &Proof{Curve: c, raw: raw}, nil
+}
+
+// NewProof makes a proof of what a device computed: the points A | B | C as in a ProvingKey, copied. Each has to be on the curve, in
+// the subgroup and not at infinity: what else a device gives is no proof, and must not become a good one by being compressed.
+func NewProof(c Curve, points []byte) (*Proof, error) {
+	if _, err := c.backend(); err != nil {
+		return nil, err
+	}
+	if want := 2*c.G1Size() + c.G2Size(); len(points) != want {
+		return nil, fmt.Errorf("%v proof: %d bytes, expected %d", c, len(points), want)
+	}
+	p := &Proof{Curve: c, raw: bytes.Clone(points)}
+	pointA, pointB, pointC := p.split()
+	for _, part := range []struct {
+		name  string
+		point []byte
+		check func([]byte) (int, error)
+	}{{"A", pointA, c.CheckG1}, {"B", pointB, c.CheckG2}, {"C", pointC, c.CheckG1}} {
+		if isZero(part.point) {
+			return nil, fmt.Errorf("%v proof: point %s is the point at infinity", c, part.name)
+		}
+		if _, err := part.check(part.point); err != nil {
+			return nil, fmt.Errorf("%v proof: point %s: %w", c, part.name, err)
+		}
+	}
+	return p, nil
 }
 
 // Bytes returns the compressed encoding, which ParseProof reads. The caller owns it.

@@ -35,7 +35,7 @@ type Phases struct{ Synthesis, NTT, MSM, Finish time.Duration }
 // NewProver prepares a prover: it computes the roots of unity of the key's domain. ProvingKey.ProverBytes says what it takes.
 // The key must stay mapped while the prover is in use.
 func NewProver(pk *ProvingKey) (*Prover, error) {
-	if err := pk.check(); err != nil {
+	if err := pk.Check(); err != nil {
 		return nil, fmt.Errorf("proving key: %w", err)
 	}
 	curve, err := pk.Curve.backend()
@@ -72,7 +72,7 @@ func (p *Prover) Prove(ctx context.Context, in Input) (*Proof, Phases, error) {
 // ProverBytes says what a Prover takes beside the key: itself, and what one proof at a time needs besides its input, at most.
 // The Prover keeps the latter for the proofs that follow; proofs at the same time have one each.
 func (pk *ProvingKey) ProverBytes() (prover, proof int64, err error) {
-	if err := pk.check(); err != nil {
+	if err := pk.Check(); err != nil {
 		return 0, 0, fmt.Errorf("proving key: %w", err)
 	}
 	curve, err := pk.Curve.backend()
@@ -86,7 +86,7 @@ func (pk *ProvingKey) ProverBytes() (prover, proof int64, err error) {
 // Synthesize computes a = A.w and b = B.w, Domain elements each: 32 bytes, Montgomery form, little-endian, zero padded.
 // It uses all cores and doesn't keep the buffers, which must be aligned to 8 bytes.
 func (pk *ProvingKey) Synthesize(ctx context.Context, witness, a, b []byte) error {
-	if err := pk.check(); err != nil {
+	if err := pk.Check(); err != nil {
 		return fmt.Errorf("proving key: %w", err)
 	}
 	if err := pk.checkInput(Input{Witness: witness, A: a, B: b}); err != nil {
@@ -113,8 +113,8 @@ func (pk *ProvingKey) backend() *backend.ProvingKey {
 // maxDomain is 2^28, the largest domain of BN254, and a bound for what fits into the prover's 32-bit indices.
 const maxDomain = 1 << 28
 
-// check compares the sizes of a key's parts.
-func (pk *ProvingKey) check() error {
+// Check compares the sizes of the key's parts with its numbers. It reads none of them.
+func (pk *ProvingKey) Check() error {
 	if _, err := pk.Curve.backend(); err != nil {
 		return err
 	}

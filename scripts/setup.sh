@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Installs what is needed beside Go: a C compiler for the race detector, with "node"
+# Installs what is needed beside Go: compilers for the race detector and the software device, with "node"
 # also node and npm for the exchange with snarkjs, with "lint" shellcheck. As root on
 # a machine with apt-get it installs what is missing; elsewhere it names the command.
 #
@@ -8,6 +8,7 @@ set -euo pipefail
 
 missing=()
 command -v gcc >/dev/null || missing+=(gcc libc6-dev)
+command -v g++ >/dev/null || missing+=(g++)
 for want in "$@"; do
   case $want in
     node)

@@ -33,7 +33,8 @@ type Config struct {
 	Preload   []string `env:"PRELOAD" doc:"circuits to load before the worker is ready" form:"circuit names separated by commas, or all"`
 	Forgeable []string `env:"ALLOW_FORGEABLE" doc:"circuits to serve although their keys have no phase-2 contribution, so that anyone can forge their proofs" form:"circuit names separated by commas"`
 
-	Device     string        `env:"DEVICE" envDefault:"auto" doc:"device that proves" form:"auto or cpu: this build has no other device"`
+	Device     string        `env:"DEVICE" envDefault:"auto" doc:"device that proves; auto is the first CUDA device, or the CPU where there is none" form:"auto, cpu, or cuda:N for CUDA device number N"`
+	CUDALib    string        `env:"CUDA_LIB" doc:"library with the kernels for CUDA devices; when empty, libpinion_cuda.so beside the program or where libraries are" form:"a file"`
 	Synthesis  string        `env:"SYNTHESIS" envDefault:"auto" doc:"where the constraint vectors are computed: on the host into the pool's buffers, or by the device from the witness" form:"auto, host or device"`
 	Memory     Size          `env:"MEMORY" envDefault:"auto" doc:"memory budget; auto is the smaller of the cgroup limit and the memory available, less a margin" form:"auto, or a size such as 512MiB or 24GiB"`
 	Calculator Size          `env:"CALCULATOR_MEMORY" envDefault:"512MiB" doc:"memory that computing one witness from inputs may take; a job with inputs reserves it" form:"a size from 1MiB to 4GiB, such as 512MiB"`
@@ -133,7 +134,7 @@ func (c *Config) check(unparsed map[string]bool) (faults []error) {
 	is(c.HTTP == "off" || hostPort(c.HTTP), "HTTP", c.HTTP)
 	names("PRELOAD", c.Preload)
 	names("ALLOW_FORGEABLE", c.Forgeable)
-	oneOf("DEVICE", c.Device, "auto", "cpu")
+	is(deviceForm.MatchString(c.Device), "DEVICE", c.Device)
 	oneOf("SYNTHESIS", c.Synthesis, "auto", "host", "device")
 	is(c.Calculator >= 1<<20 && c.Calculator <= 4<<30, "CALCULATOR_MEMORY", c.Calculator)
 	is(c.Jobs >= 1 && c.Jobs <= 256, "JOBS", c.Jobs)

@@ -39,14 +39,17 @@ func (c *Config) NewProver(log *slog.Logger, tracer trace.Tracer) (*Prover, erro
 			return nil, fmt.Errorf("%sMEMORY=auto: %w", Prefix, err)
 		}
 	}
-	device := c.openDevice(log)
-	executor, err := gpu.NewExecutor(device, c.Jobs)
+	device, memory, err := c.openDevice(log)
 	if err != nil {
 		return nil, err
 	}
+	executor, err := gpu.NewExecutor(device, c.Jobs)
+	if err != nil {
+		return nil, errors.Join(err, device.Close())
+	}
 	p := &Prover{Catalogue: catalogue, budget: pool.NewBudget(total), executor: executor}
 	p.budget.OnFault(func(err error) { log.Error("memory accounting", "error", err) })
-	p.pool = pool.NewPool(p.budget, pool.HugePages{})
+	p.pool = pool.NewPool(p.budget, memory)
 	p.Engine = engine.New(engine.Config{
 		Catalogue:        catalogue,
 		Executor:         executor,
@@ -70,19 +73,6 @@ func (c *Config) OpenCatalogue() (*circuit.Catalogue, error) {
 	}
 	catalogue.CalculatorMemory = int64(c.Calculator)
 	return catalogue, nil
-}
-
-// openDevice opens the device that the configuration names. What auto chose is said, since a slower device than the one that was
-// meant would go unnoticed otherwise.
-func (c *Config) openDevice(log *slog.Logger) gpu.Device {
-	device := gpu.NewCPU()
-	info := device.Info()
-	why := "configured"
-	if c.Device == "auto" {
-		why = "chosen by PINION_DEVICE=auto: this build has no other device"
-	}
-	log.Info("device", "kind", info.Kind, "name", info.Name, "why", why)
-	return device
 }
 
 // synthesis is empty for auto: what the device is best given.

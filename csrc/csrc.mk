@@ -1,0 +1,81 @@
+# The device libraries. Each source is compiled twice: by nvcc for cards, and by the C++ compiler for the software device. Files called
+# cuda or *_cuda are for cards only, software or *_software for the software device only; what is in test/ is in neither library.
+
+BUILD := build
+NVCC ?= nvcc
+
+# Real architectures; of the last one the library has PTX too, for newer cards. For development: make cuda CUDA_ARCHS=90
+CUDA_ARCHS ?= 80 86 89 90
+gencode = $(foreach a,$(CUDA_ARCHS),-gencode arch=compute_$(a),code=sm_$(a)) \
+  -gencode arch=compute_$(lastword $(CUDA_ARCHS)),code=compute_$(lastword $(CUDA_ARCHS))
+
+CSRC_FLAGS := -std=c++17 -Icsrc -Icsrc/include
+NVCC_FLAGS = $(CSRC_FLAGS) -O3 -lineinfo $(gencode) -Xcompiler -fPIC,-fvisibility=hidden,-Wall
+CXX_FLAGS = $(CSRC_FLAGS) -O2 -g -fPIC -fvisibility=hidden -Wall -Wextra -Wno-unknown-pragmas -pthread $(SANITIZE)
+
+sources := $(filter-out csrc/test/%,$(wildcard csrc/*/*.cu csrc/*/*.cpp))
+software_sources := $(filter-out %/cuda.cu %_cuda.cu,$(sources))
+cuda_sources := $(filter-out %/software.cpp %_software.cpp,$(sources))
+object = $(patsubst csrc/%,$(BUILD)/$(1)/%.o,$(2))
+
+software_objects := $(call object,software,$(software_sources))
+cuda_objects := $(call object,cuda,$(cuda_sources))
+
+# The tests of csrc: a driver for the software device, and for cards a program of each *_card.cu; msm_card is one for each group, since
+# its compilation takes minutes.
+software_tests := $(call object,software,csrc/test/main.cpp $(wildcard csrc/test/*_test.cpp))
+msm_cards := $(foreach g,1 2 3 4,$(BUILD)/cuda/test/msm_card_$(g))
+cards := $(patsubst csrc/%.cu,$(BUILD)/cuda/%,$(filter-out %/msm_card.cu,$(wildcard csrc/test/*_card.cu))) $(msm_cards)
+
+.PHONY: cuda
+cuda: $(BUILD)/libpinion_cuda.so ## build the library for NVIDIA cards (nvcc 11.8 or later)
+
+.PHONY: cuda-software
+cuda-software: $(BUILD)/libpinion_software.so ## build the same kernels for the CPU: slow, for tests
+
+$(BUILD)/libpinion_cuda.so: $(cuda_objects)
+	$(NVCC) -shared $(gencode) -o $@.new $^ -Xcompiler -static-libstdc++,-static-libgcc -Xlinker --exclude-libs,ALL
+	mv $@.new $@
+
+$(BUILD)/libpinion_software.so: $(software_objects)
+	$(CXX) -shared -pthread -o $@.new $^ -Wl,--no-undefined
+	mv $@.new $@
+
+$(BUILD)/csrc_test_software: $(software_objects) $(software_tests)
+	$(CXX) -pthread $(SANITIZE) -o $@ $^
+
+$(msm_cards): $(BUILD)/cuda/test/msm_card_%: csrc/test/msm_card.cu $(cuda_objects)
+	@mkdir -p $(@D)
+	$(NVCC) $(NVCC_FLAGS) -DPINION_GROUP=$* -MMD -MF $@.d -o $@ $^
+
+$(filter-out $(msm_cards),$(cards)): $(BUILD)/cuda/test/%_card: csrc/test/%_card.cu $(cuda_objects)
+	@mkdir -p $(@D)
+	$(NVCC) $(NVCC_FLAGS) -MMD -MF $@.d -o $@ $^
+
+.PHONY: test-csrc
+test-csrc: ## test the kernels on the software device, then again under address and undefined-behaviour sanitizers
+	$(MAKE) build/csrc_test_software && build/csrc_test_software
+	$(MAKE) BUILD=build/sanitized SANITIZE="$(sanitizers)" build/sanitized/csrc_test_software && build/sanitized/csrc_test_software
+
+.PHONY: gpu-files
+gpu-files: $(BUILD)/libpinion_cuda.so $(cards)
+	@mkdir -p $(BUILD)/gpu
+	cp $^ $(BUILD)/gpu
+	CGO_ENABLED=0 go test -c -trimpath -o $(BUILD)/gpu/gpu.test ./gpu
+	CGO_ENABLED=0 go build -trimpath -o $(BUILD)/gpu/pinion ./cmd/pinion
+
+.PHONY: test-gpu
+test-gpu: gpu-files ## test kernels and device on the GPU of this machine
+	@scripts/test-gpu.sh $(BUILD)/gpu
+
+sanitizers := -fsanitize=address,undefined -fno-sanitize-recover=all
+
+$(BUILD)/cuda/%.o: csrc/% csrc/csrc.mk
+	@mkdir -p $(@D)
+	$(NVCC) $(NVCC_FLAGS) -MMD -MF $(@:.o=.d) -x cu -c -o $@ $<
+
+$(BUILD)/software/%.o: csrc/% csrc/csrc.mk
+	@mkdir -p $(@D)
+	$(CXX) $(CXX_FLAGS) -MMD -MF $(@:.o=.d) -x c++ -c -o $@ $<
+
+-include $(software_objects:.o=.d) $(cuda_objects:.o=.d) $(software_tests:.o=.d) $(cards:=.d)

@@ -1,0 +1,261 @@
+// A prime field in Montgomery form.
+#pragma once
+
+#include "params.h"
+
+namespace pinion {
+
+// Field is an element x of the prime field of P, held as x R mod p: little-endian words, always less than p, so that equal elements
+// have equal words. The layout is that of gnark-crypto's elements in memory on a little-endian machine.
+//
+// Products follow the schedule that keeps a wide multiply-add per word pair: the partial products of even words of a factor don't
+// overlap one another, nor do those of odd words, so each row of the product is two carry chains, one into an accumulator at the row's
+// own place and one into an accumulator a word higher. After a reduction step the row moves up by a word and the two change places.
+template <class P>
+struct alignas(16) Field {
+    using Params = P;
+    static constexpr int words = P::words;
+    // An element is held by one thread, whose branches are its own. See Pair.
+    static constexpr int lanes = 1;
+    using Memory = Field;
+
+    uint32_t w[words];
+
+    PINION_INLINE static Field load(const Field &m) { return m; }
+    PINION_INLINE void store(Field &m) const { m = *this; }
+    PINION_INLINE static bool any(bool vote) { return vote; }
+
+    PINION_INLINE static Field zero() {
+        Field r;
+        PINION_UNROLL
+        for (int i = 0; i < words; i++) r.w[i] = 0;
+        return r;
+    }
+
+    PINION_INLINE static Field one() {
+        Field r;
+        PINION_UNROLL
+        for (int i = 0; i < words; i++) r.w[i] = P::one(i);
+        return r;
+    }
+
+    PINION_INLINE static Field modulus() {
+        Field r;
+        PINION_UNROLL
+        for (int i = 0; i < words; i++) r.w[i] = P::modulus(i);
+        return r;
+    }
+
+    PINION_INLINE bool isZero() const {
+        uint32_t any = 0;
+        PINION_UNROLL
+        for (int i = 0; i < words; i++) any |= w[i];
+        return any == 0;
+    }
+
+    PINION_INLINE bool operator==(const Field &o) const {
+        uint32_t differ = 0;
+        PINION_UNROLL
+        for (int i = 0; i < words; i++) differ |= w[i] ^ o.w[i];
+        return differ == 0;
+    }
+    PINION_INLINE bool operator!=(const Field &o) const { return !(*this == o); }
+
+    // inRange says whether the words, read as an integer, are less than p.
+    PINION_INLINE bool inRange() const {
+        Carry c;
+        c.sub(w[0], P::modulus(0));
+        PINION_UNROLL
+        for (int i = 1; i < words; i++) c.subc(w[i], P::modulus(i));
+        return c.borrowLast() != 0;
+    }
+
+    PINION_INLINE Field operator+(const Field &o) const {
+        Field r;
+        Carry c;
+        r.w[0] = c.add(w[0], o.w[0]);
+        PINION_UNROLL
+        for (int i = 1; i < words; i++) r.w[i] = c.addc(w[i], o.w[i]);
+        return r.reduced();
+    }
+
+    PINION_INLINE Field operator-(const Field &o) const {
+        Field r;
+        Carry c;
+        r.w[0] = c.sub(w[0], o.w[0]);
+        PINION_UNROLL
+        for (int i = 1; i < words; i++) r.w[i] = c.subc(w[i], o.w[i]);
+        const uint32_t mask = c.borrowLast();
+        Carry d;
+        r.w[0] = d.add(r.w[0], P::modulus(0) & mask);
+        PINION_UNROLL
+        for (int i = 1; i < words; i++) r.w[i] = d.addc(r.w[i], P::modulus(i) & mask);
+        return r;
+    }
+
+    PINION_INLINE Field operator-() const { return zero() - *this; }
+    PINION_INLINE Field doubled() const { return *this + *this; }
+
+    PINION_INLINE Field operator*(const Field &o) const {
+        Rows rows;
+        PINION_UNROLL
+        for (int i = 0; i < words; i++) {
+            rows.next(*this, o.w[i], i == 0);
+            rows.reduce();
+        }
+        return rows.sum();
+    }
+
+    PINION_INLINE Field squared() const { return *this * *this; }
+
+    // dot is a[0] b[0] + ... + a[N-1] b[N-1] with one reduction for all of the products.
+    template <int N>
+    PINION_INLINE static Field dot(const Field (&a)[N], const Field (&b)[N]) {
+        static_assert(N <= 4 && P::bits + 2 <= 32 * words, "the sum needs two bits above the modulus");
+        Rows rows;
+        PINION_UNROLL
+        for (int i = 0; i < words; i++) {
+            rows.next(a[0], b[0].w[i], i == 0);
+            PINION_UNROLL
+            for (int k = 1; k < N; k++) rows.add(a[k], b[k].w[i]);
+            rows.reduce();
+        }
+        return rows.sum();
+    }
+
+    // combine is a b + c d.
+    PINION_INLINE static Field combine(const Field &a, const Field &b, const Field &c, const Field &d) {
+        return dot<2>({a, c}, {b, d});
+    }
+
+    // fromInteger is the element of the integer whose words are those of n.
+    PINION_INLINE static Field fromInteger(const Field &n) {
+        Field r2;
+        PINION_UNROLL
+        for (int i = 0; i < words; i++) r2.w[i] = P::square(i);
+        return n * r2;
+    }
+
+    // toInteger has the words of the integer that this element is.
+    PINION_INLINE Field toInteger() const {
+        Field unit = zero();
+        unit.w[0] = 1;
+        return *this * unit;
+    }
+
+    // power is this element to the e, square and multiply.
+    PINION_INLINE Field power(uint64_t e) const {
+        Field r = one(), s = *this;
+        for (; e != 0; e >>= 1) {
+            if (e & 1) r = r * s;
+            s = s.squared();
+        }
+        return r;
+    }
+
+    // inverse is this element to the p - 2: zero for zero.
+    PINION_INLINE Field inverse() const {
+        Field e = modulus();
+        Carry c;
+        e.w[0] = c.sub(e.w[0], 2);
+        PINION_UNROLL
+        for (int i = 1; i < words; i++) e.w[i] = c.subc(e.w[i], 0);
+        Field r = one();
+        for (int i = P::bits - 1; i >= 0; i--) {
+            r = r.squared();
+            if (e.w[i / 32] >> (i % 32) & 1) r = r * *this;
+        }
+        return r;
+    }
+
+  private:
+    // reduced subtracts p if that leaves a number that isn't negative.
+    PINION_INLINE Field reduced() const {
+        Field r;
+        Carry c;
+        r.w[0] = c.sub(w[0], P::modulus(0));
+        PINION_UNROLL
+        for (int i = 1; i < words; i++) r.w[i] = c.subc(w[i], P::modulus(i));
+        const bool less = c.borrowLast() != 0;
+        PINION_UNROLL
+        for (int i = 0; i < words; i++) r.w[i] = less ? w[i] : r.w[i];
+        return r;
+    }
+
+    // Rows is a product under way: even + odd 2^32, less than 2^(32 (words + 1)).
+    struct Rows {
+        uint32_t even[words], odd[words];
+
+        // next moves on to the next row, dropping the lowest word, which is zero, and adds a b.
+        PINION_INLINE void next(const Field &a, uint32_t b, bool first) {
+            if (first) {
+                PINION_UNROLL
+                for (int i = 0; i < words; i++) even[i] = odd[i] = 0;
+                add(a, b);
+                return;
+            }
+            // What was even becomes odd, two words lower; its second word belongs to the new lowest one.
+            uint32_t up[words];
+            Carry c;
+            up[0] = c.add(odd[0], even[1]);
+            PINION_UNROLL
+            for (int i = 1; i < words; i++) up[i] = odd[i];
+            PINION_UNROLL
+            for (int i = 0; i < words - 2; i += 2) {
+                odd[i] = c.madcLo(a.w[i + 1], b, even[i + 2]);
+                odd[i + 1] = c.madcHi(a.w[i + 1], b, even[i + 3]);
+            }
+            odd[words - 2] = c.madcLo(a.w[words - 1], b, 0);
+            odd[words - 1] = c.madcHi(a.w[words - 1], b, 0);
+            PINION_UNROLL
+            for (int i = 0; i < words; i++) even[i] = up[i];
+            addEven(a, b);
+        }
+
+        // add adds a b to the row.
+        PINION_INLINE void add(const Field &a, uint32_t b) {
+            Carry c;
+            odd[0] = c.madLo(a.w[1], b, odd[0]);
+            odd[1] = c.madcHi(a.w[1], b, odd[1]);
+            PINION_UNROLL
+            for (int i = 2; i < words; i += 2) {
+                odd[i] = c.madcLo(a.w[i + 1], b, odd[i]);
+                odd[i + 1] = c.madcHi(a.w[i + 1], b, odd[i + 1]);
+            }
+            addEven(a, b);
+        }
+
+        PINION_INLINE void addEven(const Field &a, uint32_t b) {
+            Carry c;
+            even[0] = c.madLo(a.w[0], b, even[0]);
+            even[1] = c.madcHi(a.w[0], b, even[1]);
+            PINION_UNROLL
+            for (int i = 2; i < words; i += 2) {
+                even[i] = c.madcLo(a.w[i], b, even[i]);
+                even[i + 1] = c.madcHi(a.w[i], b, even[i + 1]);
+            }
+            odd[words - 1] = c.addcLast(odd[words - 1], 0);
+        }
+
+        // reduce adds the multiple of p that makes the lowest word zero.
+        PINION_INLINE void reduce() { add(modulus(), even[0] * P::inverse); }
+
+        // sum ends the product.
+        PINION_INLINE Field sum() const {
+            Field r;
+            Carry c;
+            r.w[0] = c.add(odd[0], even[1]);
+            PINION_UNROLL
+            for (int i = 1; i < words - 1; i++) r.w[i] = c.addc(odd[i], even[i + 1]);
+            r.w[words - 1] = c.addcLast(odd[words - 1], 0);
+            return r.reduced();
+        }
+    };
+};
+
+using Bn254Fr = Field<Bn254FrParams>;
+using Bn254Fq = Field<Bn254FqParams>;
+using Bls12381Fr = Field<Bls12381FrParams>;
+using Bls12381Fq = Field<Bls12381FqParams>;
+
+}  // namespace pinion

@@ -1,0 +1,290 @@
+// Groth16 proofs on one curve.
+#pragma once
+
+#include <cstring>
+#include <string>
+
+#include "../msm/msm.h"
+#include "../msm/tables.h"
+#include "circuit.h"
+#include "finish.h"
+#include "loader.h"
+#include "matrix.h"
+#include "quotient.h"
+#include "witness.h"
+
+namespace pinion {
+
+// Layout is how a circuit is kept and computed: a function of the key's numbers and of the device.
+struct Layout {
+  unsigned logDomain = 0;
+  unsigned batch = 0;
+  size_t width = 0;  // of a vector of scalars: the wires, then r and s
+  Windows witness, quotient;
+};
+
+// Prover is a circuit on the curve C.
+//
+// The blinding r delta of A and s delta of B are terms of their sums: a vector of scalars ends in r and s, and the bases of A and of
+// B2 in delta in the place of the one or the other. All four sums over the witness have the same scalars, so one plan.
+template <class C>
+class Prover : public Circuit {
+  using S = typename C::Scalar;
+  using F1 = typename C::G1;
+  using F2 = typename C::G2;
+  using G1 = Affine<F1>;
+  using G2 = Affine<F2>;
+
+ public:
+  static pinion_footprint footprint(Device &device, const pinion_key &key) {
+    const Layout l = layout(device, key);
+    const size_t n = size_t(1) << l.logDomain, K = l.batch;
+    pinion_footprint f{};
+    f.batch = l.batch;
+    f.device = int64_t(Domain<S>::bytes(l.logDomain) + key.coefficients * sizeof(S) + Matrix<S>::bytes(key.rows, key.a.entries, l.batch) +
+                       Matrix<S>::bytes(key.rows, key.b.entries, l.batch) + baseBytes(l) + 3 * K * n * sizeof(S) + slots * Slot::bytes(l) +
+                       Plan<S>::bytes(device, l.width, int(K), l.witness) + Plan<S>::bytes(device, n, int(K), l.quotient) +
+                       Sums<F1>::bytes(device, capacity(l.width, l, l.witness), int(K), l.witness) +
+                       Sums<F2>::bytes(device, capacity(l.width, l, l.witness), int(K), l.witness) +
+                       Sums<F1>::bytes(device, capacity(n, l, l.quotient), int(K), l.quotient) + K * (4 * sizeof(Xyzz<F1>) + sizeof(Xyzz<F2>)));
+    f.pinned = int64_t(slots * Slot::pinnedBytes(l) + 2 * sizeof(unsigned));
+    return f;
+  }
+
+  Prover(Device &device, const pinion_key &key) : Prover(device, key, layout(device, key), Loader(device, key)) {}
+
+  // What has been computed from witnesses is as secret as they are.
+  ~Prover() override {
+    try {
+      Stream stream(device_);
+      for (Slot &slot : slot_) stream.clear(slot.vectors.data(), slot.vectors.bytes());
+      stream.clear(vectors_.data(), vectors_.bytes());
+      stream.synchronize();
+    } catch (const Failure &) {  // of a lost device
+    }
+  }
+
+  unsigned batch() const override { return layout_.batch; }
+  size_t proofBytes() const override { return sizeof(Proof<C>); }
+  std::shared_ptr<Marks> marks(unsigned slot) override { return slot_[slot].marks; }
+
+  void upload(Stream &copies, const Part &part) override {
+    Slot &slot = slot_[part.slot];
+    copies.record((*slot.marks)[uploadBegun]);
+    for (unsigned i = 0; i < part.count; i++) {
+      const pinion_input &input = part.inputs[i];
+      S *vector = slot.vectors.data() + i * layout_.width;
+      std::memcpy(&slot.blinding[2 * i], input.r, sizeof(S));
+      std::memcpy(&slot.blinding[2 * i + 1], input.s, sizeof(S));
+      copies.copyIn(vector, input.witness, vars_ * sizeof(S));
+      copies.copyIn(vector + vars_, &slot.blinding[2 * i], 2 * sizeof(S));
+    }
+    copies.record((*slot.marks)[uploadDone]);
+  }
+
+  void uploaded(const Part &part) override { (*slot_[part.slot].marks)[uploadDone].synchronize(); }
+
+  void start(Stream &stream, const Part &part) override {
+    Slot &slot = slot_[part.slot];
+    stream.wait((*slot.marks)[uploadDone]);
+    stream.record((*slot.marks)[computeBegun]);
+    stream.fill(slot.bad.data(), 0xff, slot.bad.bytes());
+    stream.launch("checkWitnesses", Shape{blocksFor(layout_.width, 256, 1 << 14), 256, 0, part.count}, checkWitnesses<S>,
+                  static_cast<const S *>(slot.vectors.data()), uint32_t(layout_.width), slot.bad.data());
+    witnessPlan_.make(stream, slot.vectors.data(), false, int(part.count));
+    stream.record((*slot.marks)[witnessSorted]);
+  }
+
+  void prove(Stream &stream, const Part &part) override {
+    Slot &slot = slot_[part.slot];
+    Marks &marks = *slot.marks;
+    const size_t n = domain_.size(), all = n * part.count;
+    S *a = vectors_.data(), *b = a + all;
+    const bool given = part.inputs[0].a != nullptr;
+    if (given) {
+      for (unsigned i = 0; i < part.count; i++) {
+        stream.copyIn(a + i * n, part.inputs[i].a, n * sizeof(S));
+        stream.copyIn(b + i * n, part.inputs[i].b, n * sizeof(S));
+      }
+    } else {
+      a_.multiply(stream, coefficients_.data(), slot.vectors.data(), layout_.width, part.count, a, n);
+      b_.multiply(stream, coefficients_.data(), slot.vectors.data(), layout_.width, part.count, b, n);
+    }
+    stream.record(marks[synthesized]);
+    quotient(stream, domain_, vectors_.data(), part.count, given ? Form::montgomery : Form::integer);
+    stream.record(marks[transformed]);
+    quotientPlan_.make(stream, a, false, int(part.count));
+    stream.record(marks[quotientSorted]);
+    sum(stream, witnessSums_, witnessPlan_, pointsA_, sums().a, marks[sumA]);
+    sum(stream, witnessSums_, witnessPlan_, pointsB1_, sums().b1, marks[sumB1]);
+    sum(stream, witnessSums2_, witnessPlan_, pointsB2_, sums().b2, marks[sumB2]);
+    sum(stream, witnessSums_, witnessPlan_, pointsC_, sums().c, marks[sumC]);
+    sum(stream, quotientSums_, quotientPlan_, pointsH_, sums().h, marks[sumH]);
+    const unsigned threads = 64;
+    const Shape pairs{blocksFor(2 * part.count, threads), threads}, singles{blocksFor(part.count, threads), threads};
+    stream.launch("blind", pairs, blind<C>, sums(), constants_, static_cast<const S *>(slot.vectors.data()), layout_.width, part.count);
+    stream.launch("finishG1", pairs, finishG1<C>, sums(), slot.proofs.data(), part.count);
+    stream.launch("finishG2", singles, finishG2<C>, sums(), constants_, slot.proofs.data(), part.count);
+    stream.copyOut(slot.foundBad.data(), slot.bad.data(), part.count * sizeof(unsigned));
+    stream.copyOut(slot.foundProofs.data(), slot.proofs.data(), part.count * sizeof(Proof<C>));
+    stream.record(marks[computeDone]);
+  }
+
+  bool done(const Part &part) override { return (*slot_[part.slot].marks)[computeDone].done(); }
+
+  void collect(const Part &part, unsigned char *proofs, pinion_timings &timings) override {
+    Slot &slot = slot_[part.slot];
+    Marks &marks = *slot.marks;
+    marks[computeDone].synchronize();
+    for (unsigned i = 0; i < part.count; i++) {
+      if (slot.foundBad[i] != noElement) throw Failure(PINION_WITNESS, badElement(part.first + i, slot.foundBad[i]));
+    }
+    std::memcpy(proofs, slot.foundProofs.data(), part.count * sizeof(Proof<C>));
+    timings.upload += marks.between(uploadBegun, uploadDone);
+    timings.synthesis += marks.between(witnessSorted, synthesized);
+    timings.ntt += marks.between(synthesized, transformed);
+    timings.sort += marks.between(computeBegun, witnessSorted) + marks.between(transformed, quotientSorted);
+    timings.a += marks.between(quotientSorted, sumA);
+    timings.b1 += marks.between(sumA, sumB1);
+    timings.b2 += marks.between(sumB1, sumB2);
+    timings.c += marks.between(sumB2, sumC);
+    timings.h += marks.between(sumC, sumH);
+    timings.finish += marks.between(sumH, computeDone);
+  }
+
+ private:
+  // Slot is where the inputs of a part are, and its results.
+  struct Slot {
+    Slot(Device &device, const Layout &l)
+        : vectors(device, l.batch * l.width),
+          bad(device, l.batch),
+          proofs(device, l.batch),
+          blinding(device, 2 * l.batch),
+          foundBad(device, l.batch),
+          foundProofs(device, l.batch),
+          marks(std::make_shared<Marks>(device)) {}
+    static size_t bytes(const Layout &l) { return l.batch * (l.width * sizeof(S) + sizeof(unsigned) + sizeof(Proof<C>)); }
+    static size_t pinnedBytes(const Layout &l) { return l.batch * (2 * sizeof(S) + sizeof(unsigned) + sizeof(Proof<C>)); }
+
+    Buffer<S> vectors;
+    Buffer<unsigned> bad;
+    Buffer<Proof<C>> proofs;
+    Pinned<S> blinding;
+    Pinned<unsigned> foundBad;
+    Pinned<Proof<C>> foundProofs;
+    std::shared_ptr<Marks> marks;
+  };
+
+  static size_t capacity(size_t n, const Layout &l, const Windows &w) { return n * l.batch * size_t(w.count); }
+
+  static size_t baseBytes(const Layout &l) {
+    return l.witness.tables * l.width * (3 * sizeof(G1) + sizeof(G2)) + (size_t(l.quotient.tables) << l.logDomain) * sizeof(G1);
+  }
+
+  // layout takes as many proofs at once as the device needs to be busy, and as many tables as an eighth of its memory holds.
+  static Layout layout(Device &device, const pinion_key &key) {
+    pinion_device_info info;
+    device.describe(&info);
+    Layout l;
+    while (size_t(1) << l.logDomain < key.domain) l.logDomain++;
+    l.width = key.vars + 2;
+    const size_t busy = size_t(1) << 20;
+    l.batch = key.batch ? key.batch : unsigned(std::min<size_t>(std::max<size_t>(busy >> l.logDomain, 1), device.maxBatch()));
+    for (;; l.batch /= 2) {
+      for (int tables = device.maxTables(); tables > 0; tables /= 2) {
+        l.witness = Windows::choose(S::Params::bits, l.width, int(l.batch), tables);
+        l.quotient = Windows::choose(S::Params::bits, key.domain, int(l.batch), tables);
+        if (baseBytes(l) <= size_t(info.memory) / 8) break;
+      }
+      const size_t limit = size_t(1) << 31;
+      const bool fits = capacity(l.width, l, l.witness) < limit && capacity(key.domain, l, l.quotient) < limit;
+      if (fits) return l;
+      if (l.batch == 1) throw Failure(PINION_INVALID, "a circuit of " + std::to_string(key.vars) + " wires is too large for this library");
+    }
+  }
+
+  Prover(Device &device, const pinion_key &key, const Layout &l, Loader &&loader)
+      : device_(device),
+        layout_(l),
+        vars_(key.vars),
+        domain_(device, loader.stream(), l.logDomain),
+        coefficients_(device, key.coefficients),
+        a_(loader, key.a, "A", key.rows, key.vars, key.coefficients, l.batch),
+        b_(loader, key.b, "B", key.rows, key.vars, key.coefficients, l.batch),
+        pointsA_(device, l.width * l.witness.tables),
+        pointsB1_(device, l.width * l.witness.tables),
+        pointsC_(device, l.width * l.witness.tables),
+        pointsB2_(device, l.width * l.witness.tables),
+        pointsH_(device, (size_t(1) << l.logDomain) * l.quotient.tables),
+        vectors_(device, (size_t(3) * l.batch) << l.logDomain),
+        slot_{Slot(device, l), Slot(device, l)},
+        witnessPlan_(device, l.width, int(l.batch), l.witness),
+        quotientPlan_(device, size_t(1) << l.logDomain, int(l.batch), l.quotient),
+        witnessSums_(device, capacity(l.width, l, l.witness), int(l.batch), l.witness),
+        witnessSums2_(device, capacity(l.width, l, l.witness), int(l.batch), l.witness),
+        quotientSums_(device, capacity(size_t(1) << l.logDomain, l, l.quotient), int(l.batch), l.quotient),
+        results1_(device, 4 * l.batch),
+        results2_(device, l.batch) {
+    loader.copy(coefficients_.data(), key.coefficient, coefficients_.bytes());
+    bases(loader, pointsA_, key.points_a, 0, key.vars, key.delta1, 0);
+    bases(loader, pointsB1_, key.points_b1, 0, key.vars, nullptr, 0);
+    bases(loader, pointsC_, key.points_c, key.public_wires + 1, key.vars - key.public_wires - 1, nullptr, 0);
+    bases(loader, pointsB2_, key.points_b2, 0, key.vars, key.delta2, 1);
+    loader.copy(pointsH_.data(), key.points_h, key.domain * sizeof(G1));
+    fillTables(loader.stream(), pointsH_.data(), size_t(key.domain), l.quotient);
+    std::memcpy(&constants_.alpha1, key.alpha1, sizeof(G1));
+    std::memcpy(&constants_.beta1, key.beta1, sizeof(G1));
+    std::memcpy(&constants_.beta2, key.beta2, sizeof(G2));
+    loader.stream().synchronize();
+  }
+
+  // bases fills the tables of one sum over the witness: count points from the one of wire first on, and delta, if any, for the scalar
+  // r (0) or s (1). All others are at infinity.
+  template <class G>
+  void bases(Loader &loader, Buffer<G> &tables, const void *points, size_t first, size_t count, const void *delta, unsigned which) {
+    loader.stream().clear(tables.data(), layout_.width * sizeof(G));
+    loader.copy(tables.data() + first, points, count * sizeof(G));
+    if (delta) loader.copyOwn(tables.data() + vars_ + which, delta, sizeof(G));
+    fillTables(loader.stream(), tables.data(), layout_.width, layout_.witness);
+  }
+
+  template <class F>
+  void sum(Stream &stream, Sums<F> &sums, const Plan<S> &plan, const Buffer<Affine<F>> &tables, Xyzz<F> *results, Event &after) {
+    sums.run(stream, plan, static_cast<const Affine<F> *>(tables.data()), results);
+    stream.record(after);
+  }
+
+  SumsOf<C> sums() const {
+    Xyzz<F1> *first = results1_.data();
+    const size_t K = layout_.batch;
+    return {first, first + K, first + 2 * K, first + 3 * K, results2_.data()};
+  }
+
+  std::string badElement(unsigned input, unsigned element) const {
+    const std::string where = "input " + std::to_string(input) + ": ";
+    if (element == 0) return where + "element 0 of the witness is not 1";
+    if (element >= vars_) return where + "the blinding is not below the order of the group";
+    return where + "element " + std::to_string(element) + " of the witness is not below the order of the group";
+  }
+
+  Device &device_;
+  Layout layout_;
+  size_t vars_;
+  Domain<S> domain_;
+  Buffer<S> coefficients_;
+  Matrix<S> a_, b_;
+  Buffer<G1> pointsA_, pointsB1_, pointsC_;
+  Buffer<G2> pointsB2_;
+  Buffer<G1> pointsH_;
+  Constants<C> constants_;
+  Buffer<S> vectors_;  // a, b, c
+  Slot slot_[slots];
+  Plan<S> witnessPlan_, quotientPlan_;
+  Sums<F1> witnessSums_;
+  Sums<F2> witnessSums2_;
+  Sums<F1> quotientSums_;
+  Buffer<Xyzz<F1>> results1_;
+  Buffer<Xyzz<F2>> results2_;
+};
+
+}  // namespace pinion
