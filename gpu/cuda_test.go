@@ -20,12 +20,12 @@ func TestCUDAProves(t *testing.T) {
 	for _, name := range circuits.Names {
 		for _, curve := range circuits.Curves {
 			t.Run(name+" "+curve, func(t *testing.T) {
-				x := openExample(t, name, curve)
-				key := r.load(x)
-				defer r.unload(key)
 				if name == "merkle" && strings.HasPrefix(r.Info().Name, "software") {
 					t.Skip("takes the software device a minute; commit and multiplier have all that it has")
 				}
+				x := openExample(t, name, curve)
+				key := r.load(x)
+				defer r.unload(key)
 				for _, k := range []int{1, 2, 7} {
 					witnesses := make([][]byte, k)
 					for i := range witnesses {
