@@ -10,7 +10,8 @@ gencode = $(foreach a,$(CUDA_ARCHS),-gencode arch=compute_$(a),code=sm_$(a)) \
   -gencode arch=compute_$(lastword $(CUDA_ARCHS)),code=compute_$(lastword $(CUDA_ARCHS))
 
 CSRC_FLAGS := -std=c++17 -Icsrc -Icsrc/include
-NVCC_FLAGS = $(CSRC_FLAGS) -O3 -lineinfo $(gencode) -Xcompiler -fPIC,-fvisibility=hidden,-Wall
+# No -lineinfo: with as much inlining as this, ptxas 11.8 recurses until its stack is gone.
+NVCC_FLAGS = $(CSRC_FLAGS) -O3 $(gencode) -Xcompiler -fPIC,-fvisibility=hidden,-Wall
 CXX_FLAGS = $(CSRC_FLAGS) -O2 -g -fPIC -fvisibility=hidden -Wall -Wextra -Wno-unknown-pragmas -pthread $(SANITIZE)
 
 sources := $(filter-out csrc/test/%,$(wildcard csrc/*/*.cu csrc/*/*.cpp))
