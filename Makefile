@@ -58,7 +58,7 @@ fuzz: ## run each fuzz test for FUZZTIME (30s)
 	@scripts/fuzz.sh $(FUZZTIME)
 
 .PHONY: soak
-soak: ## repeat all tests with the race detector, ROUNDS times (20), to find what fails rarely
+soak: test-csrc ## kernels under sanitizers, then all tests with the race detector, ROUNDS times (20), to find what fails rarely
 	CGO_ENABLED=1 go test -race -tags invariants -count $(ROUNDS) -timeout 0 ./...
 
 .PHONY: clean
