@@ -6,6 +6,7 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/pinion-zk/pinion/groth16"
 )
@@ -37,13 +38,24 @@ func TestC20NothingIsLeftAfterClose(t *testing.T) {
 	if after := openFiles(t); after > before {
 		t.Errorf("%d open files, %d before", after, before)
 	}
-	stacks := make([]byte, 1<<20)
-	stacks = stacks[:runtime.Stack(stacks, true)]
-	for _, stack := range strings.Split(string(stacks), "\n\n")[1:] { // the first is this test's
-		if strings.Contains(stack, "pinion-zk/pinion") && !strings.Contains(stack, "testing.(*T).Run") {
-			t.Errorf("left over:\n%s", stack)
+	// A goroutine that has said its last word may take a moment to be gone.
+	for deadline := time.Now().Add(10 * time.Second); len(leftOver()) > 0; runtime.Gosched() {
+		if time.Now().After(deadline) {
+			t.Fatalf("left over:\n%s", strings.Join(leftOver(), "\n\n"))
 		}
 	}
+}
+
+// leftOver is the stacks of this module's goroutines, but for those of tests.
+func leftOver() (left []string) {
+	stacks := make([]byte, 1<<20)
+	stacks = stacks[:runtime.Stack(stacks, true)]
+	for _, stack := range strings.Split(string(stacks), "\n\n")[1:] { // the first is the caller's
+		if strings.Contains(stack, "pinion-zk/pinion") && !strings.Contains(stack, "testing.(*T).Run") {
+			left = append(left, stack)
+		}
+	}
+	return left
 }
 
 func openFiles(t *testing.T) int {
