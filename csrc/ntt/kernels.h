@@ -50,11 +50,7 @@ struct Tile {
 };
 
 // registerBits is how many stages are done between exchanges through shared memory.
-#ifdef PINION_NTT_REGISTERS
-constexpr unsigned registerBits = PINION_NTT_REGISTERS;
-#else
 constexpr unsigned registerBits = 3;
-#endif
 // tileBits is the size of a tile; columnBits that of a piece of contiguous memory in passes with a stride: a cache line.
 constexpr unsigned tileBits = 11, columnBits = 2;
 constexpr unsigned transformThreads = 1u << (tileBits - registerBits);
