@@ -48,8 +48,8 @@ type arrival struct {
 }
 
 const (
-	// settleTime is how long a job waits for one of a higher lane whose pull
-	// was opened shortly before: an older pull would have brought it.
+	// settleTime is how long a pull of a higher lane is given to bring a job
+	// before one of a lower lane starts: an older pull would have brought it.
 	settleTime = 20 * time.Millisecond
 	// parkTime is how long a job waits for room.
 	parkTime = 20 * time.Millisecond
@@ -212,30 +212,38 @@ func (in *intake) dispatch(ctx context.Context) {
 	})
 }
 
-// settled reports that no job of a higher lane can be expected beside a: none
-// of their pulls that were opened just before it came is still open.
+// settled reports that no job of a higher lane can be expected before a: each
+// of their pulls is open and was given the time to bring one.
 func (in *intake) settled(a arrival) bool {
-	if time.Since(a.at) >= in.w.settle {
-		return true
-	}
-	for _, l := range in.lanes[:a.lane] {
-		if age := a.at.Sub(l.opened); l.open && age >= 0 && age < in.w.settle {
+	for i := range in.lanes[:a.lane] {
+		if !in.lanes[i].open {
 			return false
 		}
 	}
-	return true
+	return time.Until(in.settles(a)) <= 0
 }
 
-// wake fires when a parked job's time is over.
+// settles is when the youngest pull of the lanes above a's had its time.
+func (in *intake) settles(a arrival) time.Time {
+	var at time.Time
+	for _, l := range in.lanes[:a.lane] {
+		if t := l.opened.Add(in.w.settle); t.After(at) {
+			at = t
+		}
+	}
+	return at
+}
+
+// wake fires when a parked job's time has come, or is over.
 func (in *intake) wake() <-chan time.Time {
 	if len(in.parked) == 0 {
 		return nil
 	}
-	wait := parkTime
+	a := in.parked[0]
 	if in.ticket != nil {
-		wait = in.w.settle
+		return time.After(time.Until(in.settles(a)))
 	}
-	return time.After(time.Until(in.parked[0].at.Add(wait)))
+	return time.After(time.Until(a.at.Add(parkTime)))
 }
 
 // reconnected forgets the pulls of the connection before: the broker has.
