@@ -5,7 +5,7 @@ import "unsafe"
 // The types of csrc/include/pinion.h, field by field; see there. Opaque handles are addresses of the library's own.
 
 // abiVersion is PINION_ABI.
-const abiVersion = 1
+const abiVersion = 2
 
 type cDeviceInfo struct {
 	name               [256]byte
@@ -22,7 +22,7 @@ type cMatrix struct {
 }
 
 type cKey struct {
-	curve, batch                                  uint32
+	curve, batch, quotient, exponents             uint32
 	vars, publicWires, domain, rows, coefficients uint64
 	alpha1, beta1, delta1                         unsafe.Pointer
 	beta2, delta2                                 unsafe.Pointer

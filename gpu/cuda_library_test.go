@@ -226,7 +226,7 @@ func TestCUDALayout(t *testing.T) {
 		unsafe.Sizeof(d), unsafe.Offsetof(d.kind), unsafe.Offsetof(d.memory), unsafe.Offsetof(d.free),
 		unsafe.Offsetof(d.used), unsafe.Offsetof(d.ordinal), unsafe.Offsetof(d.overlap),
 		unsafe.Sizeof(m), unsafe.Offsetof(m.entries),
-		unsafe.Sizeof(k), unsafe.Offsetof(k.batch), unsafe.Offsetof(k.vars), unsafe.Offsetof(k.publicWires), unsafe.Offsetof(k.domain),
+		unsafe.Sizeof(k), unsafe.Offsetof(k.batch), unsafe.Offsetof(k.quotient), unsafe.Offsetof(k.exponents), unsafe.Offsetof(k.vars), unsafe.Offsetof(k.publicWires), unsafe.Offsetof(k.domain),
 		unsafe.Offsetof(k.rows), unsafe.Offsetof(k.coefficients), unsafe.Offsetof(k.alpha1), unsafe.Offsetof(k.delta2), unsafe.Offsetof(k.pointsA),
 		unsafe.Offsetof(k.pointsB1), unsafe.Offsetof(k.pointsB2), unsafe.Offsetof(k.pointsC), unsafe.Offsetof(k.pointsH), unsafe.Offsetof(k.a),
 		unsafe.Offsetof(k.b), unsafe.Offsetof(k.coefficient), unsafe.Offsetof(k.touch), unsafe.Offsetof(k.context),

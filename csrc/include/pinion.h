@@ -33,7 +33,7 @@ extern "C" {
 #endif
 
 /* The number of this interface. A caller refuses a library whose pinion_abi_version() is another. */
-#define PINION_ABI 1
+#define PINION_ABI 2
 
 enum {
   PINION_OK = 0,
@@ -91,10 +91,19 @@ typedef struct pinion_matrix {
   uint64_t entries;
 } pinion_matrix;
 
-/* A proving key as in a zkey: H is the Lagrange basis on the odd coset, over delta; the root of unity of order n is 5^((r-1)/n). */
+/* What the points H are. Z = X^domain - 1, and the domain is the powers of a root of unity of order domain = n: 5^((r-1)/n). */
+enum {
+  PINION_ODD_COSET = 0, /* as in a zkey: the Lagrange basis on the odd powers of the root of order 2n, over delta. n points */
+  PINION_POWERS = 1     /* as in bellman: tau^i Z(tau) / delta, i = 0 to n-2. n points too: the last is at infinity */
+};
+
 typedef struct pinion_key {
   uint32_t curve;
   uint32_t batch;        /* most witnesses that are computed at once: memory grows with it. 0: the library chooses by size */
+  uint32_t quotient;     /* PINION_ODD_COSET or PINION_POWERS */
+  uint32_t exponents;    /* 1: in place of each point of points_a to points_h is a scalar, canonical, and the point is that multiple of
+                            the generator of its group (see pinion_multiples), computed on the device while the key is loaded. For
+                            insecure setups. 0: points */
   uint64_t vars;         /* wires, the constant one included */
   uint64_t public_wires; /* the constant one not included */
   uint64_t domain;       /* a power of two, 2 to 2^27 */
@@ -130,6 +139,16 @@ PINION_API int32_t pinion_circuit_footprint(pinion_device *device, const pinion_
 PINION_API int32_t pinion_circuit_load(pinion_device *device, const pinion_key *key, pinion_circuit **circuit, pinion_error *error);
 /* Gives all of it back. Refused with PINION_INVALID while a task uses the circuit. */
 PINION_API int32_t pinion_circuit_unload(pinion_circuit *circuit, pinion_error *error);
+
+/* ---- Setup ---- */
+
+enum { PINION_G1 = 1, PINION_G2 = 2 };
+
+/* Writes n multiples of the generator of a curve's group, scalars[i] times it to place i of points. Scalars are canonical, below the
+ * order of the group; points are as above. Both are in host memory, read and written until the call returns. The generators are the
+ * standard ones, which gnark-crypto, snarkjs and bellman have too. Device memory is taken for the length of the call only: at most
+ * 256 MiB, whatever n is. For development setups: whoever knows the scalars of a key can forge proofs. */
+PINION_API int32_t pinion_multiples(pinion_device *device, uint32_t curve, uint32_t group, const void *scalars, uint64_t n, void *points, pinion_error *error);
 
 /* ---- Proofs ---- */
 

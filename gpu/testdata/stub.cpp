@@ -132,7 +132,7 @@ PINION_API uint64_t stub_layout(uint64_t i) {
       sizeof(pinion_device_info), AT(pinion_device_info, kind), AT(pinion_device_info, memory), AT(pinion_device_info, free),
       AT(pinion_device_info, used), AT(pinion_device_info, ordinal), AT(pinion_device_info, overlap),
       sizeof(pinion_matrix), AT(pinion_matrix, entries),
-      sizeof(pinion_key), AT(pinion_key, batch), AT(pinion_key, vars), AT(pinion_key, public_wires), AT(pinion_key, domain),
+      sizeof(pinion_key), AT(pinion_key, batch), AT(pinion_key, quotient), AT(pinion_key, exponents), AT(pinion_key, vars), AT(pinion_key, public_wires), AT(pinion_key, domain),
       AT(pinion_key, rows), AT(pinion_key, coefficients), AT(pinion_key, alpha1), AT(pinion_key, delta2), AT(pinion_key, points_a),
       AT(pinion_key, points_b1), AT(pinion_key, points_b2), AT(pinion_key, points_c), AT(pinion_key, points_h), AT(pinion_key, a),
       AT(pinion_key, b), AT(pinion_key, coefficient), AT(pinion_key, touch), AT(pinion_key, context),
