@@ -20,6 +20,9 @@ type cardKey struct {
 
 // Load implements Device. Each part of the key is checked just before it is copied.
 func (c *Card) Load(pk *groth16.ProvingKey) (Key, error) {
+	if pk.Exponents || pk.Quotient != groth16.OddCoset {
+		return nil, fmt.Errorf("load a circuit on %s: a key of another form than snarkjs's", c.info.Name)
+	}
 	footprint, err := c.Footprint(pk)
 	if err != nil {
 		return nil, err

@@ -1,5 +1,7 @@
 package groth16
 
+import "fmt"
+
 // ProvingKey is what a prover needs of a circuit: points, and the matrices A and B in compressed sparse rows.
 // It holds views, normally of a mapped prepared file (see package circuit), and never changes: any number of goroutines
 // may read it until its owner unmaps it.
@@ -21,11 +23,47 @@ type ProvingKey struct {
 	PointsB1 Section // Vars points of G1
 	PointsB2 Section // Vars points of G2
 	PointsC  Section // Vars-Public-1 points of G1: wires Public+1 and up
-	PointsH  Section // Domain points of G1: the Lagrange basis on the odd coset, over delta (snarkjs's form)
+	PointsH  Section // of G1, see Quotient
+
+	Quotient Quotient // what PointsH are multiplied by
+	// Exponents says that the sections of points hold, instead of each point, its logarithm to the generator of its group: 32 bytes,
+	// little-endian, canonical; 0 is the point at infinity. So Setup makes keys, and so a device takes those that are too large to pass
+	// through the host as points. The single points are points all the same.
+	Exponents bool
 
 	A, B Matrix
 	// Coefficients are the distinct entries of A and B: 32 bytes each, Montgomery, little-endian. The first two are 1 and -1.
 	Coefficients Section
+}
+
+// Quotient is the form that a proof's quotient h = (ab-c)/Z takes, and with it the points of H. Z is the polynomial that vanishes on
+// the domain, whose root of unity of order n is 5^((r-1)/n) in both forms and on both curves.
+type Quotient uint8
+
+const (
+	// OddCoset is the form of snarkjs: Domain points, the Lagrange basis on the odd coset, over delta. Point i is multiplied by the
+	// value of ab-c at w^(2i+1), w being the root of twice the order.
+	OddCoset Quotient = iota
+	// Powers is the form of bellman: Domain-1 points, tau^i Z(tau)/delta. Point i is multiplied by coefficient i of h.
+	Powers
+)
+
+func (q Quotient) String() string {
+	switch q {
+	case OddCoset:
+		return "odd coset"
+	case Powers:
+		return "powers"
+	}
+	return fmt.Sprintf("quotient(%d)", uint8(q))
+}
+
+// points is the number of points of H.
+func (q Quotient) points(domain int) int {
+	if q == Powers {
+		return domain - 1
+	}
+	return domain
 }
 
 // Matrix is a sparse matrix in compressed rows. Row i has the entries Starts[i] to Starts[i+1] of Columns and Values.

@@ -38,6 +38,9 @@ func NewProver(pk *ProvingKey) (*Prover, error) {
 	if err := pk.Check(); err != nil {
 		return nil, fmt.Errorf("proving key: %w", err)
 	}
+	if pk.Exponents {
+		return nil, errors.New("proving key: exponents in place of points, which a prover on the CPU doesn't take")
+	}
 	curve, err := pk.Curve.backend()
 	if err != nil {
 		return nil, err
@@ -106,7 +109,7 @@ func (pk *ProvingKey) backend() *backend.ProvingKey {
 		PointsA: pk.PointsA, PointsB1: pk.PointsB1, PointsB2: pk.PointsB2, PointsC: pk.PointsC, PointsH: pk.PointsH,
 		A:            backend.Matrix{Starts: pk.A.Starts, Columns: pk.A.Columns, Values: pk.A.Values},
 		B:            backend.Matrix{Starts: pk.B.Starts, Columns: pk.B.Columns, Values: pk.B.Values},
-		Coefficients: pk.Coefficients,
+		Coefficients: pk.Coefficients, Powers: pk.Quotient == Powers,
 	}
 }
 
@@ -127,7 +130,14 @@ func (pk *ProvingKey) Check() error {
 	if pk.Public < 0 || pk.Public >= pk.Vars || pk.Vars > maxDomain {
 		return fmt.Errorf("%d public wires of %d", pk.Public, pk.Vars)
 	}
+	if pk.Quotient > Powers {
+		return fmt.Errorf("%v, expected %v or %v", pk.Quotient, OddCoset, Powers)
+	}
 	g1, g2 := pk.Curve.G1Size(), pk.Curve.G2Size()
+	of1, of2 := g1, g2 // in the sections
+	if pk.Exponents {
+		of1, of2 = ScalarSize, ScalarSize
+	}
 	for _, part := range []struct {
 		name      string
 		len, want int
@@ -137,11 +147,11 @@ func (pk *ProvingKey) Check() error {
 		{"delta1", len(pk.Delta1), g1},
 		{"beta2", len(pk.Beta2), g2},
 		{"delta2", len(pk.Delta2), g2},
-		{"points A", pk.PointsA.Len(), pk.Vars * g1},
-		{"points B1", pk.PointsB1.Len(), pk.Vars * g1},
-		{"points B2", pk.PointsB2.Len(), pk.Vars * g2},
-		{"points C", pk.PointsC.Len(), (pk.Vars - pk.Public - 1) * g1},
-		{"points H", pk.PointsH.Len(), pk.Domain * g1},
+		{"points A", pk.PointsA.Len(), pk.Vars * of1},
+		{"points B1", pk.PointsB1.Len(), pk.Vars * of1},
+		{"points B2", pk.PointsB2.Len(), pk.Vars * of2},
+		{"points C", pk.PointsC.Len(), (pk.Vars - pk.Public - 1) * of1},
+		{"points H", pk.PointsH.Len(), pk.Quotient.points(pk.Domain) * of1},
 		{"starts of A", pk.A.Starts.Len(), 4 * (pk.Rows + 1)},
 		{"starts of B", pk.B.Starts.Len(), 4 * (pk.Rows + 1)},
 		{"values of A", pk.A.Values.Len(), pk.A.Columns.Len()},

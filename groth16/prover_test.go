@@ -45,6 +45,10 @@ func TestProofsVerify(t *testing.T) {
 		"domain 128, all one":                         {public: 1, private: 50, products: 40, value: ones},
 		"domain 128, all zero":                        {public: 1, private: 50, products: 40, value: zeros},
 		"domain 1024, sparse":                         {public: 20, private: 600, products: 300, value: mixed},
+		"powers, domain 1":                            {quotient: Powers},
+		"powers, domain 2":                            {private: 1, quotient: Powers},
+		"powers, domain 16, one more":                 {public: 2, private: 4, products: 4, quotient: Powers},
+		"powers, domain 128, dense":                   {public: 1, private: 50, products: 40, quotient: Powers},
 		"domain 256, dense, a key with gamma = delta": {public: 60, private: 40, products: 50, forgeable: true},
 	}
 	for name, s := range shapes {

@@ -32,6 +32,7 @@ type shape struct {
 	value       func(r *rand.Rand, i int) int64
 	forgeable   bool
 	unsatisfied bool
+	quotient    Quotient
 }
 
 // maker makes the keys of a statement from secrets that a real setup throws away.
@@ -159,11 +160,17 @@ func (m *maker) keys() *statement {
 	}
 	basis, h := make([]*big.Int, n), make([]*big.Int, n)
 	root, twice := m.root(n), m.root(2*n)
+	vanishing := new(big.Int).Exp(tau, big.NewInt(int64(n)), m.r)
+	vanishing.Sub(vanishing, big.NewInt(1))
 	for i := range n {
 		basis[i] = m.lagrange(n, new(big.Int).Exp(root, big.NewInt(int64(i)), m.r), tau)
 		odd := new(big.Int).Exp(twice, big.NewInt(int64(2*i+1)), m.r)
 		h[i] = m.mul(m.lagrange(2*n, odd, tau), m.inv(delta))
+		if m.quotient == Powers {
+			h[i] = m.mul(m.mul(new(big.Int).Exp(tau, big.NewInt(int64(i)), m.r), vanishing), m.inv(delta))
+		}
 	}
+	h = h[:m.quotient.points(n)]
 	u, v, w := m.column(m.a, basis), m.column(m.b, basis), m.column(m.c, basis)
 	k := make([]*big.Int, len(u))
 	for i := range k {
@@ -181,7 +188,7 @@ func (m *maker) keys() *statement {
 		Curve: m.curve, Vars: len(m.witness), Public: m.public, Domain: n, Rows: len(m.a),
 		Alpha1: g1(alpha), Beta1: g1(beta), Delta1: g1(delta), Beta2: g2(beta), Delta2: g2(delta),
 		PointsA: section(g1(u...)), PointsB1: section(g1(v...)), PointsB2: section(g2(v...)),
-		PointsC: section(g1(k[m.public+1:]...)), PointsH: section(g1(h...)),
+		PointsC: section(g1(k[m.public+1:]...)), PointsH: section(g1(h...)), Quotient: m.quotient,
 	}
 	m.matrices(pk)
 	vk, err := NewVerifyingKey(m.curve, pk.Alpha1, pk.Beta2, g2(gamma), pk.Delta2, g1(k[:m.public+1]...))

@@ -22,6 +22,7 @@ type ProvingKey struct {
 	PointsA, PointsB1, PointsB2, PointsC, PointsH Section
 	A, B                                          Matrix
 	Coefficients                                  Section
+	Powers                                        bool // PointsH are for the coefficients of the quotient
 }
 
 // VerifyingKey has points in Montgomery form; IC one more than the public signals.

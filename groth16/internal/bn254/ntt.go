@@ -5,6 +5,7 @@ import (
 	"math/bits"
 
 	"github.com/consensys/gnark-crypto/ecc/bn254/fr"
+	"github.com/consensys/gnark-crypto/utils"
 
 	"github.com/pinion-zk/pinion/groth16/internal/parallel"
 )
@@ -17,6 +18,7 @@ type domain struct {
 	twiddles fr.Vector
 	// shift has the factors by which toCoset multiplies coefficients, in the order that dif leaves them in.
 	shift fr.Vector
+	order fr.Element // the value of X^n on the coset
 }
 
 // domainBytes is the memory of a domain.
@@ -68,10 +70,10 @@ func powers(v fr.Vector, x fr.Element) {
 // fillShift sets shift[rev(k)], where rev reverses logN bits, to s^(-k mod n)/n: dif leaves n times coefficient -k mod n there.
 func (d *domain) fillShift(s fr.Element, logN int) {
 	size := fr.NewElement(uint64(d.n))
-	var first, step, order fr.Element
+	var first, step fr.Element
 	first.Inverse(&size)
-	order.Exp(s, big.NewInt(int64(d.n)))
-	d.shift[0].Mul(&first, &order)
+	d.order.Exp(s, big.NewInt(int64(d.n)))
+	d.shift[0].Mul(&first, &d.order)
 	// The inverse of s to the powers n/2, n/4 and so on are the factors for the bits of rev(k), from the lowest.
 	factors := make([]fr.Element, logN)
 	step.Inverse(&s)
@@ -95,6 +97,28 @@ func (d *domain) toCoset(v fr.Vector) {
 		part.Mul(part, d.shift[lo:hi])
 	})
 	d.dit(v)
+}
+
+// fromCoset is the inverse of toCoset, but that it leaves coefficients, in their order, times a factor.
+func (d *domain) fromCoset(v fr.Vector, factor *fr.Element) {
+	d.dif(v) // place rev(k) has coefficient k times n s^k, s being the shift
+	first := v[0]
+	var rest fr.Element
+	rest.Inverse(&d.order).Mul(&rest, factor) // shift[rev(k)] is s^(n-k)/n
+	parallel.Do(d.n, splitSize, func(lo, hi int) {
+		part := v[lo:hi]
+		part.Mul(part, d.shift[lo:hi])
+		part.ScalarMul(part, &rest)
+	})
+	v[0].Mul(&first, &d.shift[0]).Mul(&v[0], factor) // but for k = 0, where it is 1/n
+	utils.BitReverse(v)
+}
+
+// inverseZ is the inverse of the value on the coset of Z, the polynomial that vanishes on the domain.
+func (d *domain) inverseZ() (z fr.Element) {
+	one := fr.One()
+	z.Sub(&d.order, &one)
+	return *z.Inverse(&z)
 }
 
 const (

@@ -29,13 +29,18 @@ func TestToCosetEvaluatesThePolynomial(t *testing.T) {
 				var x fr.Element
 				values[i] = evaluate(coefficients, *x.Exp(root, bigInt(i)))
 			}
-			newDomain(n).toCoset(values)
+			domain := newDomain(n)
+			domain.toCoset(values)
 			for i := range n {
 				var x fr.Element
 				want := evaluate(coefficients, *x.Exp(twice, bigInt(2*i+1)))
 				if got := values[(n-i)%n]; !got.Equal(&want) {
 					t.Fatalf("value %d is wrong", i)
 				}
+			}
+			one := fr.One()
+			if domain.fromCoset(values, &one); !values.Equal(coefficients) {
+				t.Fatal("fromCoset doesn't find the coefficients")
 			}
 		})
 	}

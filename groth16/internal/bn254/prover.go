@@ -82,7 +82,7 @@ func (p *prover) Prove(ctx context.Context, in backend.Input) ([]byte, backend.P
 		if err != nil {
 			return err
 		}
-		s.quotient.make(s.c)
+		s.quotient.make(s.c[:p.key.PointsH.Len()/g1Size])
 		sums.h.give(ctx, tasks)
 		return nil
 	})
@@ -108,7 +108,8 @@ func (p *prover) Prove(ctx context.Context, in backend.Input) ([]byte, backend.P
 	return proof, phases, err
 }
 
-// quotient leaves the values of h = ab-c on the odd coset in c, canonical, in the order of the points of H. It overwrites a and b.
+// quotient leaves in c, canonical, what the points of H are multiplied by: the values of ab-c on the odd coset, or the coefficients of
+// (ab-c)/Z. It overwrites a and b.
 func (p *prover) quotient(ctx context.Context, a, b, c fr.Vector, witness []fr.Element, synthesis bool, phases *backend.Phases) error {
 	start := time.Now()
 	if synthesis {
@@ -139,10 +140,16 @@ func (p *prover) quotient(ctx context.Context, a, b, c fr.Vector, witness []fr.E
 		h, a := c[lo:hi], a[lo:hi]
 		a.Mul(a, b[lo:hi])
 		h.Sub(a, h)
-		h.ScalarMul(h, &plainOne)
+		if !p.key.Powers {
+			h.ScalarMul(h, &plainOne)
+		}
 	})
-	// toCoset leaves the value for point -i mod n in place i.
-	slices.Reverse(c[1:])
+	if p.key.Powers {
+		factor := p.domain.inverseZ()
+		p.domain.fromCoset(c, factor.Mul(&factor, &plainOne))
+	} else {
+		slices.Reverse(c[1:]) // toCoset leaves the value for point -i mod n in place i
+	}
 	phases.NTT = time.Since(start)
 	return nil
 }
