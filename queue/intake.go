@@ -26,7 +26,7 @@ type intake struct {
 	lanes    [3]lane
 	arrivals chan arrival
 	pulls    int       // open, those of connections that are gone too
-	parked   []arrival // highest priority first
+	parked   []arrival // in the order in which they are to start
 	ticket   func()    // room for one job; nil: none
 	tickets  chan func()
 	asking   bool
@@ -38,6 +38,7 @@ type lane struct {
 	open   bool
 	opened time.Time
 	epoch  int // counts reconnections: a pull of an earlier one is dead
+	passed int // jobs of higher lanes started since one of this, while this may have had one
 }
 
 // arrival is how a pull ended: with a job, or without.
@@ -48,8 +49,13 @@ type arrival struct {
 }
 
 const (
+	// laneShare bounds starvation: a lane that was passed over so often goes
+	// before the higher ones, once. With jobs in all lanes, of ten jobs that a
+	// worker takes eight are high, one is normal and one is low.
+	laneShare = 8
 	// settleTime is how long a pull of a higher lane is given to bring a job
 	// before one of a lower lane starts: an older pull would have brought it.
+	// Likewise for a lane whose turn it is.
 	settleTime = 20 * time.Millisecond
 	// parkTime is how long a job waits for room.
 	parkTime = 20 * time.Millisecond
@@ -185,17 +191,53 @@ func (in *intake) arrived(a arrival) {
 		l.open = false
 	}
 	if a.msg == nil {
+		in.lanes[a.lane].passed = 0 // nothing waits there, or nothing can come
 		return
 	}
 	in.parked = append(in.parked, a)
-	slices.SortStableFunc(in.parked, func(a, b arrival) int { return a.lane - b.lane })
+}
+
+// sort puts what is parked into the order of this turn.
+func (in *intake) sort() {
+	slices.SortStableFunc(in.parked, func(a, b arrival) int {
+		switch {
+		case in.before(a.lane, b.lane):
+			return -1
+		case in.before(b.lane, a.lane):
+			return 1
+		}
+		return 0
+	})
+}
+
+// before reports that in this turn lane i goes before lane j: because it is
+// higher, or because it was passed over so often that it is its turn.
+func (in *intake) before(i, j int) bool {
+	iTurn, jTurn := in.lanes[i].passed >= laneShare, in.lanes[j].passed >= laneShare
+	if iTurn != jTurn {
+		return iTurn
+	}
+	return i < j
+}
+
+// started counts, for the lanes below the one that a job was started of, that
+// they were passed over; those that are known to be empty weren't.
+func (in *intake) started(lane int) {
+	in.lanes[lane].passed = 0
+	for i := lane + 1; i < len(in.lanes); i++ {
+		if l := &in.lanes[i]; !l.open || time.Since(l.opened) < in.w.settle {
+			l.passed++
+		}
+	}
 }
 
 // dispatch starts a parked job, or hands back those that found no room.
 func (in *intake) dispatch(ctx context.Context) {
+	in.sort()
 	if len(in.parked) > 0 && in.ticket != nil && in.settled(in.parked[0]) {
 		a, release := in.parked[0], in.ticket
 		in.parked, in.ticket = in.parked[1:], nil
+		in.started(a.lane)
 		in.w.counts.inHand.Add(1)
 		in.jobs.Go(func() {
 			defer release()
@@ -212,22 +254,22 @@ func (in *intake) dispatch(ctx context.Context) {
 	})
 }
 
-// settled reports that no job of a higher lane can be expected before a: each
-// of their pulls is open and was given the time to bring one.
+// settled reports that no job can be expected that goes before a: each pull of
+// such a lane is open and was given the time to bring one.
 func (in *intake) settled(a arrival) bool {
-	for i := range in.lanes[:a.lane] {
-		if !in.lanes[i].open {
+	for i, l := range in.lanes {
+		if in.before(i, a.lane) && !l.open {
 			return false
 		}
 	}
 	return time.Until(in.settles(a)) <= 0
 }
 
-// settles is when the youngest pull of the lanes above a's had its time.
+// settles is when the youngest pull of the lanes before a's had its time.
 func (in *intake) settles(a arrival) time.Time {
 	var at time.Time
-	for _, l := range in.lanes[:a.lane] {
-		if t := l.opened.Add(in.w.settle); t.After(at) {
+	for i, l := range in.lanes {
+		if t := l.opened.Add(in.w.settle); in.before(i, a.lane) && t.After(at) {
 			at = t
 		}
 	}

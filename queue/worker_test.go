@@ -807,36 +807,54 @@ func TestQ07NoJobIsParkedByAShutdown(t *testing.T) {
 
 func TestHighPriorityFirst(t *testing.T) {
 	t.Parallel()
+	lines := map[Priority]int{Low: 1, Normal: 1, High: 1}
+	if order := inOrder(t, lines); !slices.Equal(order, Priorities()) {
+		t.Errorf("proven in the order %s", order)
+	}
+}
+
+func TestLowerLanesDontStarve(t *testing.T) {
+	t.Parallel()
+	round := append(slices.Repeat([]Priority{High}, laneShare), Normal, Low)
+	want := append(slices.Repeat(round, 3), Normal, Low) // the last two when no others are left
+	lines := map[Priority]int{Low: 4, Normal: 4, High: 3 * laneShare}
+	if order := inOrder(t, lines); !slices.Equal(order, want) {
+		t.Errorf("proven in the order\n%s, want\n%s", order, want)
+	}
+}
+
+// inOrder queues that many jobs in each lane, lets one worker prove them one
+// after the other, and returns their lanes in the order of the proofs.
+func inOrder(t *testing.T, lines map[Priority]int) (order []Priority) {
 	b := startBroker(t)
 	c := b.client()
-	for _, p := range []Priority{Low, Normal, High} {
-		r := request(string(p))
-		r.Priority = p
-		b.submit(c, r)
+	var ids []string
+	for p, n := range lines {
+		for i := range n {
+			r := request(fmt.Sprint(p, "-", i))
+			r.Priority = p
+			ids = append(ids, b.submit(c, r).ID)
+		}
 	}
-	w, err := NewWorker(ctx(t), b.connect(), WorkerConfig{Handler: handlerFunc(proves), Log: quiet, Jobs: 1})
+	w, err := NewWorker(ctx(t), b.connect(), WorkerConfig{Log: quiet, Jobs: 1, Handler: handlerFunc(func(ctx context.Context, d *Delivery) (*Outcome, error) {
+		order = append(order, d.Priority) // one job at a time
+		return proves(ctx, d)
+	})})
 	if err != nil {
 		t.Fatal(err)
 	}
 	w.settle = time.Second // for slow machines; less than a pull lasts
-	var order []Priority
-	w.cfg.Handler = handlerFunc(func(ctx context.Context, d *Delivery) (*Outcome, error) {
-		order = append(order, d.Priority) // one job at a time
-		return proves(ctx, d)
-	})
 	running, stop := context.WithCancel(ctx(t))
 	done := make(chan error)
 	go func() { done <- w.Run(running) }()
-	for _, p := range Priorities() {
-		b.await(c, string(p), Done)
+	for _, id := range ids {
+		b.await(c, id, Done)
 	}
 	stop()
 	if err := <-done; err != nil {
 		t.Error(err)
 	}
-	if !slices.Equal(order, Priorities()) {
-		t.Errorf("proven in the order %s", order)
-	}
+	return order
 }
 
 func TestQ05ConsumerDeleted(t *testing.T) {
