@@ -107,10 +107,13 @@ func (pk *ProvingKey) backend() *backend.ProvingKey {
 		Vars: pk.Vars, Public: pk.Public, Domain: pk.Domain, Rows: pk.Rows, Entries: pk.Entries,
 		Alpha1: pk.Alpha1, Beta1: pk.Beta1, Delta1: pk.Delta1, Beta2: pk.Beta2, Delta2: pk.Delta2,
 		PointsA: pk.PointsA, PointsB1: pk.PointsB1, PointsB2: pk.PointsB2, PointsC: pk.PointsC, PointsH: pk.PointsH,
-		A:            backend.Matrix{Starts: pk.A.Starts, Columns: pk.A.Columns, Values: pk.A.Values},
-		B:            backend.Matrix{Starts: pk.B.Starts, Columns: pk.B.Columns, Values: pk.B.Values},
+		A: pk.A.backend(), B: pk.B.backend(),
 		Coefficients: pk.Coefficients, Powers: pk.Quotient == Powers,
 	}
+}
+
+func (m Matrix) backend() backend.Matrix {
+	return backend.Matrix{Starts: m.Starts, Columns: m.Columns, Values: m.Values}
 }
 
 // maxDomain is 2^28, the largest domain of BN254, and a bound for what fits into the prover's 32-bit indices.

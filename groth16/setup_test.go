@@ -195,11 +195,14 @@ func (m *maker) keys() *statement {
 	if err != nil {
 		m.t.Fatal(err)
 	}
-	var witness []byte
+	return &statement{pk: pk, vk: vk, witness: m.words()}
+}
+
+func (m *maker) words() (witness []byte) {
 	for _, value := range m.witness {
 		witness = append(witness, littleEndian(value)...)
 	}
-	return &statement{pk: pk, vk: vk, witness: witness}
+	return witness
 }
 
 func (m *maker) matrices(pk *ProvingKey) {
@@ -255,6 +258,9 @@ func multiplesG1(c Curve, scalars []*big.Int) []byte {
 }
 
 func multiplesG2(c Curve, scalars []*big.Int) []byte {
+	if len(scalars) == 0 {
+		return nil
+	}
 	if c == BN254 {
 		_, _, _, g := bn.Generators()
 		return memory(bn.BatchScalarMultiplicationG2(&g, elementsOf[bnfr.Element](scalars)))

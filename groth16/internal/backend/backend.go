@@ -25,6 +25,12 @@ type ProvingKey struct {
 	Powers                                        bool // PointsH are for the coefficients of the quotient
 }
 
+// Setup is what a setup makes: points, and for each wire or each point of H its exponent, 32 bytes, canonical, little-endian.
+type Setup struct {
+	Alpha1, Beta1, Generator1, Beta2, Generator2 []byte
+	A, B, C, H                                   []byte // C is that of all wires: of the public ones those of IC
+}
+
 // VerifyingKey has points in Montgomery form; IC one more than the public signals.
 type VerifyingKey struct{ Alpha1, Beta2, Gamma2, Delta2, IC []byte }
 
@@ -61,6 +67,11 @@ type Curve interface {
 	// ProverBytes is the memory of a prover beside its key, and that of one proof at most.
 	ProverBytes(key *ProvingKey) (prover, proof int64)
 	Synthesize(ctx context.Context, key *ProvingKey, witness, a, b []byte) error
+	// Setup draws secrets and makes a key of the numbers and the matrices of a key and the matrix C. Delta and gamma are 1.
+	Setup(ctx context.Context, key *ProvingKey, c Matrix, coefficientsC Section) (*Setup, error)
+	// MultiplesG1 and MultiplesG2 set points to multiples of the generators by scalars, canonical and as many.
+	MultiplesG1(scalars, points []byte) error
+	MultiplesG2(scalars, points []byte) error
 }
 
 // Verifier checks proofs A | B | C against public signals (32 bytes big-endian each, below r, as many as the key has).

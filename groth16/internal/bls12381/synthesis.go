@@ -24,23 +24,23 @@ var radix = *new(fr.Element).Exp(fr.NewElement(2), big.NewInt(64*fr.Limbs))
 
 // Synthesize implements backend.Curve.
 func (Curve) Synthesize(ctx context.Context, key *backend.ProvingKey, witness, a, b []byte) error {
-	va, err := writable(a, key.Domain)
+	va, err := writable[fr.Element](a, key.Domain)
 	if err != nil {
 		return err
 	}
-	vb, err := writable(b, key.Domain)
+	vb, err := writable[fr.Element](b, key.Domain)
 	if err != nil {
 		return err
 	}
 	return synthesize(ctx, key, elements[fr.Element](witness, key.Vars), va, vb)
 }
 
-// writable views a buffer for n elements.
-func writable(b []byte, n int) (fr.Vector, error) {
+// writable views a buffer for n elements, which field elements are, or are made of.
+func writable[T any](b []byte, n int) ([]T, error) {
 	if p := unsafe.Pointer(unsafe.SliceData(b)); uintptr(p)%unsafe.Alignof(fr.Element{}) != 0 {
 		return nil, errors.New("a buffer for field elements is not aligned to 8 bytes")
 	}
-	return elements[fr.Element](b, n), nil
+	return elements[T](b, n), nil
 }
 
 func synthesize(ctx context.Context, key *backend.ProvingKey, witness []fr.Element, a, b fr.Vector) error {

@@ -40,10 +40,10 @@ func (s *scratch) operands(in backend.Input, n int) (a, b fr.Vector, err error) 
 		s.a, s.b = reuse(s.a, n), reuse(s.b, n)
 		return s.a, s.b, nil
 	}
-	if a, err = writable(in.A, n); err != nil {
+	if a, err = writable[fr.Element](in.A, n); err != nil {
 		return nil, nil, err
 	}
-	b, err = writable(in.B, n)
+	b, err = writable[fr.Element](in.B, n)
 	return a, b, err
 }
 

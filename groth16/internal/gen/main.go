@@ -37,8 +37,9 @@ func write(root string) error {
 
 // twins are the files that both groups share, and what they become for G2.
 var twins = map[string]string{
-	"sum_g1.go": "sum_g2.go",
-	"msm_g1.go": "msm_g2.go",
+	"sum_g1.go":       "sum_g2.go",
+	"msm_g1.go":       "msm_g2.go",
+	"multiples_g1.go": "multiples_g2.go",
 }
 
 // generate returns the generated files under root, by name.
