@@ -290,3 +290,20 @@ func next(t *testing.T, in *Inbox, kinds ...Kind) *Reply {
 		}
 	}
 }
+
+// steal takes a job's lease from its holder, for two seconds, as another
+// worker does after the holder was frozen.
+func (b *broker) steal(c *Client, id string) {
+	b.t.Helper()
+	thief := &lease{s: c.store, subject: "$KV." + BucketState + "." + leaseKey(id), holder: "thief x", ttl: 2 * time.Second}
+	for {
+		last, err := c.leases.GetLastMsgForSubject(ctx(b.t), thief.subject)
+		if err != nil {
+			b.t.Fatal(err)
+		}
+		thief.seq = last.Sequence
+		if thief.write(ctx(b.t)) == nil { // else a heartbeat came between
+			return
+		}
+	}
+}

@@ -556,19 +556,7 @@ func TestLeaseLostInTheMiddle(t *testing.T) {
 	})
 	s := b.submit(c, request("stolen"))
 	<-started
-	// Another worker's write, as after this one was frozen.
-	thief := &lease{s: c.store, subject: "$KV." + BucketState + "." + leaseKey(s.ID), holder: "thief x", ttl: 2 * time.Second}
-	last, err := c.leases.GetLastMsgForSubject(ctx(t), thief.subject)
-	if err != nil {
-		t.Fatal(err)
-	}
-	thief.seq = last.Sequence
-	for thief.write(ctx(t)) != nil { // a heartbeat may have come between
-		if last, err = c.leases.GetLastMsgForSubject(ctx(t), thief.subject); err != nil {
-			t.Fatal(err)
-		}
-		thief.seq = last.Sequence
-	}
+	b.steal(c, s.ID)
 	if err := <-lost; !errors.Is(err, ErrLeaseLost) {
 		t.Errorf("cause %v, want ErrLeaseLost", err)
 	}
