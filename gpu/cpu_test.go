@@ -2,6 +2,7 @@ package gpu
 
 import (
 	"bytes"
+	"os"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -52,12 +53,18 @@ func openExample(t *testing.T, name, curve string) *example {
 	if err := circuits.Extract(dir, name, curve); err != nil {
 		t.Fatal(err)
 	}
+	return openFiles(t, dir)
+}
+
+// openFiles prepares the key of a circuit's folder, and reads the witness.
+func openFiles(t *testing.T, dir string) *example {
+	t.Helper()
 	z, err := circuit.OpenZkey(filepath.Join(dir, circuits.Zkey))
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer z.Close()
-	path := filepath.Join(dir, "key")
+	path := filepath.Join(t.TempDir(), "key")
 	if err := circuit.Prepare(t.Context(), z, path, nil); err != nil {
 		t.Fatal(err)
 	}
@@ -66,7 +73,7 @@ func openExample(t *testing.T, name, curve string) *example {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { p.Close() })
-	wtns, err := circuits.File(name, curve, circuits.Witness)
+	wtns, err := os.ReadFile(filepath.Join(dir, circuits.Witness))
 	if err != nil {
 		t.Fatal(err)
 	}
