@@ -59,14 +59,17 @@ test-csrc: ## test the kernels on the software device, then again under address 
 	$(MAKE) BUILD=build/sanitized SANITIZE="$(sanitizers)" build/sanitized/csrc_test_software && build/sanitized/csrc_test_software
 
 .PHONY: gpu-files
-gpu-files: $(BUILD)/libpinion_cuda.so $(cards)
-	@mkdir -p $(BUILD)/gpu
-	cp $^ $(BUILD)/gpu
+gpu-files: $(BUILD)/libpinion_cuda.so $(cards) ## fill build/gpu, which a GPU machine without Go is tested with
+	@mkdir -p $(BUILD)/gpu/testdata
+	cp $^ scripts/test-gpu.sh $(BUILD)/gpu
+	cp gpu/testdata/stub.cpp csrc/include/pinion.h $(BUILD)/gpu/testdata
 	CGO_ENABLED=0 go test -c -trimpath -o $(BUILD)/gpu/gpu.test ./gpu
 	CGO_ENABLED=0 go build -trimpath -o $(BUILD)/gpu/pinion ./cmd/pinion
 
 .PHONY: test-gpu
-test-gpu: gpu-files ## test kernels and device on the GPU of this machine
+test-gpu: ## test kernels and device on the GPU of this machine
+	@command -v nvidia-smi >/dev/null || { echo "no GPU here: make gpu-files, and carry $(BUILD)/gpu to a machine that has one" >&2; exit 3; }
+	$(MAKE) gpu-files
 	@scripts/test-gpu.sh $(BUILD)/gpu
 
 sanitizers := -fsanitize=address,undefined -fno-sanitize-recover=all

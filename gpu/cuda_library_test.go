@@ -51,6 +51,7 @@ func stub(t *testing.T, settings map[int32]int32, macros ...string) string {
 	return path
 }
 
+// compileStub compiles it; away from the sources, pinion.h lies beside it.
 func compileStub(t *testing.T, macros []string) []byte {
 	t.Helper()
 	name := strings.Join(macros, " ")
@@ -65,7 +66,7 @@ func compileStub(t *testing.T, macros []string) []byte {
 		t.Skip("no g++ to make a library with: ", err)
 	}
 	path := filepath.Join(t.TempDir(), "libcompiled.so")
-	args := []string{"-shared", "-fPIC", "-pthread", "-o", path, "-I../csrc/include", "testdata/stub.cpp"}
+	args := []string{"-shared", "-fPIC", "-pthread", "-o", path, "-I../csrc/include", "-Itestdata", "testdata/stub.cpp"}
 	for _, m := range macros {
 		args = append(args, "-D"+m)
 	}

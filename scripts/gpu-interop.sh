@@ -28,7 +28,7 @@ verify() {
   local key circuit
   for key in "$folder"/*/verification_key.json; do
     circuit=$(dirname "$key")
-    echo "$(basename "$circuit")"
+    basename "$circuit"
     snarkjs groth16 verify "$key" "$circuit/public.json" "$circuit/proof.json"
   done
 }
