@@ -23,7 +23,7 @@ type ProvingKey struct {
 	PointsB1 Section // Vars points of G1
 	PointsB2 Section // Vars points of G2
 	PointsC  Section // Vars-Public-1 points of G1: wires Public+1 and up
-	PointsH  Section // of G1, see Quotient
+	PointsH  Section // Domain points of G1, see Quotient
 
 	Quotient Quotient // what PointsH are multiplied by
 	// Exponents says that the sections of points hold, instead of each point, its logarithm to the generator of its group: 32 bytes,
@@ -41,10 +41,11 @@ type ProvingKey struct {
 type Quotient uint8
 
 const (
-	// OddCoset is the form of snarkjs: Domain points, the Lagrange basis on the odd coset, over delta. Point i is multiplied by the
+	// OddCoset is the form of snarkjs: the Lagrange basis on the odd coset, over delta. Point i is multiplied by the
 	// value of ab-c at w^(2i+1), w being the root of twice the order.
 	OddCoset Quotient = iota
-	// Powers is the form of bellman: Domain-1 points, tau^i Z(tau)/delta. Point i is multiplied by coefficient i of h.
+	// Powers is the form of bellman: tau^i Z(tau)/delta for i up to Domain-2, and the point at infinity. Point i is multiplied by
+	// coefficient i of h.
 	Powers
 )
 
@@ -56,14 +57,6 @@ func (q Quotient) String() string {
 		return "powers"
 	}
 	return fmt.Sprintf("quotient(%d)", uint8(q))
-}
-
-// points is the number of points of H.
-func (q Quotient) points(domain int) int {
-	if q == Powers {
-		return domain - 1
-	}
-	return domain
 }
 
 // Matrix is a sparse matrix in compressed rows. Row i has the entries Starts[i] to Starts[i+1] of Columns and Values.

@@ -154,7 +154,7 @@ func (pk *ProvingKey) Check() error {
 		{"points B1", pk.PointsB1.Len(), pk.Vars * of1},
 		{"points B2", pk.PointsB2.Len(), pk.Vars * of2},
 		{"points C", pk.PointsC.Len(), (pk.Vars - pk.Public - 1) * of1},
-		{"points H", pk.PointsH.Len(), pk.Quotient.points(pk.Domain) * of1},
+		{"points H", pk.PointsH.Len(), pk.Domain * of1},
 		{"starts of A", pk.A.Starts.Len(), 4 * (pk.Rows + 1)},
 		{"starts of B", pk.B.Starts.Len(), 4 * (pk.Rows + 1)},
 		{"values of A", pk.A.Values.Len(), pk.A.Columns.Len()},

@@ -170,7 +170,9 @@ func (m *maker) keys() *statement {
 			h[i] = m.mul(m.mul(new(big.Int).Exp(tau, big.NewInt(int64(i)), m.r), vanishing), m.inv(delta))
 		}
 	}
-	h = h[:m.quotient.points(n)]
+	if m.quotient == Powers {
+		h[n-1] = new(big.Int)
+	}
 	u, v, w := m.column(m.a, basis), m.column(m.b, basis), m.column(m.c, basis)
 	k := make([]*big.Int, len(u))
 	for i := range k {

@@ -82,7 +82,7 @@ func (p *prover) Prove(ctx context.Context, in backend.Input) ([]byte, backend.P
 		if err != nil {
 			return err
 		}
-		s.quotient.make(s.c[:p.key.PointsH.Len()/g1Size])
+		s.quotient.make(s.c)
 		sums.h.give(ctx, tasks)
 		return nil
 	})

@@ -136,7 +136,7 @@ func (s *secrets) oddCosetOfH(n int, shift, coset fr.Element) fr.Vector {
 	return h
 }
 
-// powersOfH returns tau^i Z(tau) for i up to n-2.
+// powersOfH returns tau^i Z(tau) for i up to n-2, and 0.
 func (s *secrets) powersOfH(n int) fr.Vector {
 	size := min(n, splitSize)
 	h, steps := make(fr.Vector, n), make(fr.Vector, size)
@@ -148,5 +148,6 @@ func (s *secrets) powersOfH(n int) fr.Vector {
 		part.ScalarMul(steps, &first)
 	})
 	clear(steps)
-	return h[:n-1]
+	h[n-1].SetZero()
+	return h
 }
