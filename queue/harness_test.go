@@ -25,7 +25,7 @@ func TestMain(m *testing.M) {
 	flag.Parse()
 	parallel := flag.Lookup("test.parallel")
 	if parallel.Value.String() == strconv.Itoa(runtime.GOMAXPROCS(0)) {
-		if err := parallel.Value.Set("4"); err != nil {
+		if err := parallel.Value.Set("8"); err != nil {
 			panic(err)
 		}
 	}

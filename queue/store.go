@@ -77,35 +77,36 @@ func (s *store) status(ctx context.Context, id string) (*Status, uint64, error) 
 	return st, entry.Revision(), err
 }
 
-// register makes the record of a job that is to be queued under subject.
-// ErrIDConflict if there is one and it is another job's.
-func (s *store) register(ctx context.Context, id, subject string, digest [32]byte) (*Status, error) {
+// register makes the record of a job that is to be queued under subject, or
+// finds it, and returns its revision too. ErrIDConflict if there is one and it
+// is another job's.
+func (s *store) register(ctx context.Context, id, subject string, digest [32]byte) (*Status, uint64, error) {
 	st := &Status{
 		Progress: Progress{ID: id, State: Queued, At: time.Now()},
 		Job:      digest, Subject: subject,
 	}
-	_, err := s.state.Create(ctx, jobKey(id), encodeStatus(st))
+	revision, err := s.state.Create(ctx, jobKey(id), encodeStatus(st))
 	if err == nil {
-		return st, nil
+		return st, revision, nil
 	} else if !isWrongSequence(err) {
-		return nil, fmt.Errorf("queue: create record of %s: %w", id, err)
+		return nil, 0, fmt.Errorf("queue: create record of %s: %w", id, err)
 	}
-	if st, _, err = s.status(ctx, id); err != nil {
-		return nil, err
+	if st, revision, err = s.status(ctx, id); err != nil {
+		return nil, 0, err
 	}
-	return st, st.conflict(subject, digest)
+	return st, revision, st.conflict(subject, digest)
 }
 
 // registered reads the record of a job that is queued, or makes it: not all
 // producers do, and it may have gone while the job waited.
-func (s *store) registered(ctx context.Context, id, subject string, digest [32]byte) (*Status, error) {
-	st, _, err := s.status(ctx, id)
+func (s *store) registered(ctx context.Context, id, subject string, digest [32]byte) (*Status, uint64, error) {
+	st, revision, err := s.status(ctx, id)
 	if errors.Is(err, ErrUnknownJob) {
 		return s.register(ctx, id, subject, digest)
 	} else if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
-	return st, st.conflict(subject, digest)
+	return st, revision, st.conflict(subject, digest)
 }
 
 // conflict is ErrIDConflict if the record is another job's.
@@ -127,13 +128,33 @@ func (s *store) update(ctx context.Context, id string, change func(*Status) erro
 		if err := change(st); err != nil {
 			return st, err
 		}
-		_, err = s.state.Update(ctx, jobKey(id), encodeStatus(st), revision)
-		if err == nil {
-			return st, nil
-		} else if !isWrongSequence(err) {
-			return nil, fmt.Errorf("queue: update record of %s: %w", id, err)
+		if ok, err := s.replace(ctx, id, st, revision); ok || err != nil {
+			return st, err
 		}
 	}
+}
+
+// updateFrom is update by who has read the record a moment ago: it is read
+// again only if it has changed since, or if change refuses what it was.
+func (s *store) updateFrom(ctx context.Context, id string, st *Status, revision uint64, change func(*Status) error) (*Status, error) {
+	if change(st) == nil {
+		if ok, err := s.replace(ctx, id, st, revision); ok || err != nil {
+			return st, err
+		}
+	}
+	return s.update(ctx, id, change)
+}
+
+// replace writes a record unless it has changed since that revision.
+func (s *store) replace(ctx context.Context, id string, st *Status, revision uint64) (ok bool, err error) {
+	_, err = s.state.Update(ctx, jobKey(id), encodeStatus(st), revision)
+	switch {
+	case err == nil:
+		return true, nil
+	case isWrongSequence(err):
+		return false, nil
+	}
+	return false, fmt.Errorf("queue: update record of %s: %w", id, err)
 }
 
 // isWrongSequence reports that a compare and set found something else.

@@ -188,7 +188,7 @@ func (c *Client) submit(ctx context.Context, job *Job, r *Request, uploads []int
 	body := EncodeJob(job)
 	s := &Submission{ID: job.ID, Circuit: job.Circuit, Job: digestOf(body)}
 	subject := JobSubject(r.Priority, name, job.ID)
-	if _, err := c.register(ctx, job.ID, subject, s.Job); err != nil {
+	if _, _, err := c.register(ctx, job.ID, subject, s.Job); err != nil {
 		return nil, err
 	}
 	switch stored, _, err := c.storedResult(ctx, job.ID); {

@@ -94,7 +94,7 @@ func (t *task) receive() (err error) {
 // already, or must; take the lease; do the work; conclude.
 func (t *task) process(ctx context.Context) error {
 	invalid := t.read()
-	st, err := t.w.registered(ctx, t.id, t.msg.Subject(), t.digest)
+	st, revision, err := t.w.registered(ctx, t.id, t.msg.Subject(), t.digest)
 	switch {
 	case errors.Is(err, ErrIDConflict):
 		return t.conflict(ctx)
@@ -126,7 +126,7 @@ func (t *task) process(ctx context.Context) error {
 			return err
 		}
 	}
-	return t.work()
+	return t.work(st, revision)
 }
 
 // read decodes the job and checks it against its subject and the worker's
@@ -198,13 +198,14 @@ func (t *task) concluded(ctx context.Context) (bool, error) {
 }
 
 // work begins an attempt, lets the handler do it, and acts on what it says.
-func (t *task) work() error {
+// The record is as it was before the lease was taken.
+func (t *task) work(st *Status, revision uint64) error {
 	ctx := t.claimed.ctx
 	jobCtx, cancel := t.jobContext(ctx)
 	defer cancel()
 	t.w.enter(t)
 	defer t.w.leave(t)
-	st, err := t.begin(ctx)
+	st, err := t.begin(ctx, st, revision)
 	switch {
 	case context.Cause(ctx) != nil:
 		return context.Cause(ctx)
@@ -248,8 +249,8 @@ func (t *task) interrupt(cause error) {
 var errAttempts = errors.New("queue: no attempts left")
 
 // begin counts the attempt, before any of its work.
-func (t *task) begin(ctx context.Context) (*Status, error) {
-	st, err := t.w.update(ctx, t.id, func(st *Status) error {
+func (t *task) begin(ctx context.Context, st *Status, revision uint64) (*Status, error) {
+	st, err := t.w.updateFrom(ctx, t.id, st, revision, func(st *Status) error {
 		switch {
 		case st.Cancelled:
 			return ErrCancelled

@@ -424,6 +424,71 @@ func TestCancel(t *testing.T) {
 	b.awaitEmpty(c.js)
 }
 
+// A job's record is read once before its work begins.
+func TestRecordIsReadOnce(t *testing.T) {
+	t.Parallel()
+	b := startBroker(t)
+	c := b.client()
+	reads, err := c.nc.SubscribeSync("$JS.API.DIRECT.GET.KV_" + BucketState + ".$KV." + BucketState + "." + jobKey("quick"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.nc.Flush(); err != nil {
+		t.Fatal(err)
+	}
+	begun := make(chan struct{})
+	release := make(chan struct{})
+	b.startWorker(func(ctx context.Context, d *Delivery) (*Outcome, error) {
+		close(begun)
+		<-release
+		return proves(ctx, d)
+	})
+	b.submit(c, request("quick"))
+	<-begun
+	if err := c.nc.Flush(); err != nil { // what the broker has sent by now is here
+		t.Fatal(err)
+	}
+	if n, _, err := reads.Pending(); n != 1 || err != nil {
+		t.Errorf("read %d times (%v), want once", n, err)
+	}
+	close(release)
+	b.await(c, "quick", Done)
+}
+
+// What changed between the reading of a record and the claim of its lease is
+// seen all the same.
+func TestUpdateFromAStaleRecord(t *testing.T) {
+	t.Parallel()
+	b := startBroker(t)
+	c := b.client()
+	b.submit(c, request("stale"))
+	st, revision, err := c.status(ctx(t), "stale")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Cancel(ctx(t), "stale"); err != nil {
+		t.Fatal(err)
+	}
+	begin := func(st *Status) error {
+		if st.Cancelled {
+			return ErrCancelled
+		}
+		st.begin("w", "", time.Now())
+		return nil
+	}
+	if st, err := c.updateFrom(ctx(t), "stale", st, revision, begin); !errors.Is(err, ErrCancelled) || st.Attempts != 0 {
+		t.Errorf("%v, %d attempts; want ErrCancelled and none", err, st.Attempts)
+	}
+	// And what has been put right since is no reason to give up.
+	st.Cancelled = true
+	if _, err := c.update(ctx(t), "stale", func(st *Status) error { st.Cancelled = false; return nil }); err != nil {
+		t.Fatal(err)
+	}
+	if st, err := c.updateFrom(ctx(t), "stale", st, revision, begin); err != nil || st.Attempts != 1 {
+		t.Errorf("%v, %d attempts; want one", err, st.Attempts)
+	}
+}
+
 func TestRetriesEndInADeadLetter(t *testing.T) {
 	t.Parallel()
 	b := startBroker(t)
