@@ -2,141 +2,148 @@
 //
 // Scalars are cut into signed digits, the digits sorted by bucket (plan.h); pieces of equal length of the sorted list are added up side by
 // side, whatever the sizes of the buckets, and what a bucket has in several pieces is put together in a few rounds (sums.h); the weighted
-// sum of the buckets is taken in slices that fill the card, and then warp by warp.
+// sum of the buckets is taken in slices that fill the card, and then block by block.
 #pragma once
 
 #include <algorithm>
 
+#include "../curve/held.h"
 #include "sums.h"
 
 namespace pinion {
 
-// Held is how a kernel's threads hold a coordinate that memory holds as an F: elements of an extension field take a pair of lanes on a
-// card. On the software device, where moving from lane to lane is slow, a thread holds all of it unless the test asks for pairs.
-template <class F>
-struct Held {
-  using Type = F;
-};
-#if defined(__CUDACC__) || defined(PINION_PAIRS)
-}  // namespace pinion
-#include "../curve/pair.h"
-namespace pinion {
-template <class B>
-struct Held<Fp2<B>> {
-  using Type = Pair<B>;
-};
-#endif
-
-// Sums has the memory to sum up one array of bases after another, with coordinates F, for plans of one shape. One stream uses it at a
-// time.
+// Sums has the memory to sum up arrays of bases, with coordinates F, for plans of one shape. One stream uses it at a time.
 template <class F>
 class Sums {
   using T = typename Held<F>::Type;
+  using P = typename Held<F>::Point;
   using Point = Xyzz<F>;
 
  public:
-  // Sums for plans of at most capacity entries, with windows and at most vectors scalars to a point.
-  Sums(Device &device, size_t capacity, int vectors, Windows windows)
+  // Sums for plans of at most capacity entries, with windows and at most vectors scalars to a point, that do at most arrays arrays at once.
+  Sums(Device &device, size_t capacity, int vectors, Windows windows, int arrays = 1)
       : device_(device),
         windows_(windows),
-        buckets_(device, bucketCount(vectors, windows)),
-        partialKeys_(device, partialCount(device, capacity)),
-        partialSums_(device, partialCount(device, capacity)),
-        mergedKeys_(device, mergedCount(device, capacity)),
-        mergedSums_(device, mergedCount(device, capacity)),
-        slices_(device, 2 * sliceCount(device, vectors, windows)),
-        folds_(device, 2 * foldCount(device, vectors, windows)) {}
+        arrays_(arrays),
+        buckets_(device, bucketCount(vectors, windows) * arrays),
+        partialKeys_(device, partialCount(device, capacity, arrays)),
+        partialSums_(device, partialCount(device, capacity, arrays) * arrays),
+        mergedKeys_(device, mergedCount(device, capacity, arrays)),
+        mergedSums_(device, mergedCount(device, capacity, arrays) * arrays),
+        slices_(device, 2 * sliceCount(device, vectors, windows, arrays)),
+        folds_(device, 2 * foldCount(device, vectors, windows, arrays)) {}
 
   // bytes is the device memory that it takes.
-  static size_t bytes(Device &device, size_t capacity, int vectors, Windows windows) {
-    return sizeof(Point) * (bucketCount(vectors, windows) + 2 * sliceCount(device, vectors, windows) +
-                            2 * foldCount(device, vectors, windows)) +
-           (sizeof(Point) + sizeof(uint32_t)) * (partialCount(device, capacity) + mergedCount(device, capacity));
+  static size_t bytes(Device &device, size_t capacity, int vectors, Windows windows, int arrays = 1) {
+    const size_t partials = partialCount(device, capacity, arrays) + mergedCount(device, capacity, arrays);
+    return sizeof(Point) * (bucketCount(vectors, windows) * arrays + 2 * sliceCount(device, vectors, windows, arrays) +
+                            2 * foldCount(device, vectors, windows, arrays) + partials * arrays) +
+           sizeof(uint32_t) * partials;
   }
 
-  // run enqueues the sums of a plan's products with bases: its tables one after the other, as many points in each as the plan has. It
-  // writes a sum for each vector of the plan to results.
+  int arrays() const { return arrays_; }
+
+  // run enqueues the sums of a plan's products with arrays of bases: the tables of each one after the other, as many points in each table
+  // as the plan has. It writes a sum for each vector of the plan to results, and those of the next array stride further on.
+  template <class S>
+  void run(Stream &stream, const Plan<S> &plan, const msm::Bases<F> &bases, int arrays, Point *results, size_t stride) {
+    stream.clear(buckets_.data(), bucketCount(plan.vectors(), windows_) * arrays * sizeof(Point));
+    gather(stream, plan, bases, arrays);
+    reduce(stream, plan.vectors(), arrays, results, stride);
+  }
+
+  // This run does one array.
   template <class S>
   void run(Stream &stream, const Plan<S> &plan, const Affine<F> *tables, Point *results) {
-    const uint32_t sets = windows_.sets(plan.vectors());
-    stream.clear(buckets_.data(), size_t(sets) * windows_.buckets() * sizeof(Point));
-    gather(stream, plan.keys(), plan.entries(), uint32_t(plan.size()), tables);
-    reduce(stream, plan.vectors(), results);
+    run(stream, plan, msm::Bases<F>{{tables}}, 1, results, 0);
   }
 
  private:
   static constexpr unsigned threads = 128;
-  static constexpr unsigned items = 32 / T::lanes;
-  static constexpr size_t shortest = 8, longest = 256;
+  static constexpr unsigned items = msm::blockItems;
+  static constexpr size_t shortest = 16, longest = 256;
 
   static size_t bucketCount(int vectors, Windows w) { return size_t(w.sets(vectors)) * w.buckets(); }
-  // fill is how many items a card works on at once, with so many blocks to a processor.
-  static size_t fill(Device &device, int blocks) { return size_t(device.processors()) * blocks * threads / T::lanes; }
+  // fill is how many items of so many lanes a card works on at once, with so many blocks to a processor.
+  static size_t fill(Device &device, int blocks, unsigned lanes) { return size_t(device.processors()) * blocks * threads / lanes; }
+  static size_t gatherFill(Device &device) { return fill(device, msm::gatherBlocks<T>, T::lanes); }
 
   // rounds is how often the card is filled to gather size entries; pieces are of at most longest entries.
-  static size_t rounds(Device &device, size_t size) { return pieces(size, fill(device, msm::gatherBlocks<T>) * longest); }
+  static size_t rounds(Device &device, size_t size) { return pieces(size, gatherFill(device) * longest); }
 
-  // pieceLength is how many entries an item gathers: all items work at once, and none is left for another round.
-  static uint32_t pieceLength(Device &device, size_t size) {
-    return uint32_t(std::max<size_t>(pieces(size, fill(device, msm::gatherBlocks<T>) * rounds(device, size)), shortest));
+  // pieceLength is how many entries of each array an item gathers: all items work at once, and none is left for another round.
+  static uint32_t pieceLength(Device &device, size_t size, int arrays) {
+    return uint32_t(std::max<size_t>(pieces(size * arrays, gatherFill(device) * rounds(device, size * arrays)), shortest));
   }
-  // partialCount holds for smaller plans too.
-  static size_t partialCount(Device &device, size_t size) {
-    if (size == 0) return 0;
-    return 2 * std::min(pieces(size, shortest), fill(device, msm::gatherBlocks<T>) * rounds(device, size));
+  // partialCount is of each array, and holds for smaller plans and fewer arrays too.
+  static size_t partialCount(Device &device, size_t size, int arrays) {
+    size_t most = 0;
+    for (int a = 1; a <= arrays; a++) most = std::max(most, pieces(gatherFill(device) * rounds(device, size * a), a));
+    return 2 * std::min(pieces(size, shortest), most);
   }
-  static size_t mergedCount(Device &device, size_t size) { return 2 * pieces(partialCount(device, size), items); }
+  static size_t mergedCount(Device &device, size_t size, int arrays) { return 2 * pieces(partialCount(device, size, arrays), items); }
   static size_t pieces(size_t n, size_t length) { return (n + length - 1) / length; }
 
-  // sliceLength divides the buckets of a set.
-  static uint32_t sliceLength(Device &device, int vectors, Windows w) {
+  // sliceLength divides the buckets of a set: slices are as long as leaves the card two warps to a quarter of each processor.
+  static uint32_t sliceLength(Device &device, int vectors, Windows w, int arrays) {
     uint32_t length = 1;
-    while (length < w.buckets() && length < 64 && (length < 4 || bucketCount(vectors, w) / length > fill(device, 2))) length *= 2;
+    while (length < w.buckets() && length < 64 && (length < 4 || bucketCount(vectors, w) * arrays / length > fill(device, 2, P::lanes))) length *= 2;
     return length;
   }
-  static size_t sliceCount(Device &device, int vectors, Windows w) {
+  static size_t sliceCount(Device &device, int vectors, Windows w, int arrays) {
     // Fewer vectors take shorter slices.
     size_t most = 0;
-    for (int v = 1; v <= vectors; v++) most = std::max(most, bucketCount(v, w) / sliceLength(device, v, w));
+    for (int a = 1; a <= arrays; a++) {
+      for (int v = 1; v <= vectors; v++) most = std::max(most, bucketCount(v, w) * a / sliceLength(device, v, w, a));
+    }
     return most;
   }
-  static size_t foldCount(Device &device, int vectors, Windows w) {
-    return pieces(sliceCount(device, vectors, w), items) + w.sets(vectors);
+  static size_t foldCount(Device &device, int vectors, Windows w, int arrays) {
+    return pieces(sliceCount(device, vectors, w, arrays), items) + w.sets(vectors) * arrays;
   }
 
-  Shape shape(size_t n) const { return Shape{unsigned(pieces(n * T::lanes, threads)), threads}; }
+  // shape has n items of so many lanes.
+  Shape shape(size_t n, unsigned lanes, int arrays = 1) const {
+    return Shape{unsigned(pieces(n * lanes, threads)), threads, 0, unsigned(arrays)};
+  }
 
-  void gather(Stream &stream, const uint32_t *keys, const Entry *entries, uint32_t size, const Affine<F> *tables) {
-    if (size == 0) return;
-    const uint32_t length = pieceLength(device_, size);
-    size_t n = pieces(size, length);
-    msm::Partials<T> from{partialKeys_.data(), partialSums_.data()}, to{mergedKeys_.data(), mergedSums_.data()};
-    stream.launch("gather", shape(n), msm::gather<T>, keys, entries, size, length, tables, buckets_.data(), from);
+  template <class S>
+  void gather(Stream &stream, const Plan<S> &plan, const msm::Bases<F> &bases, int arrays) {
+    if (plan.size() == 0) return;
+    const size_t buckets = bucketCount(plan.vectors(), windows_);
+    const uint32_t length = pieceLength(device_, plan.size(), arrays);
+    size_t n = pieces(plan.size(), length);
+    msm::Partials<Point> from{partialKeys_.data(), partialSums_.data(), partialKeys_.size()};
+    msm::Partials<Point> to{mergedKeys_.data(), mergedSums_.data(), mergedKeys_.size()};
+    stream.launch("gather", shape(n, T::lanes, arrays), msm::gather<T>, plan.keys(), plan.entries(), uint32_t(plan.size()), length, bases,
+                  buckets_.data(), buckets, from);
     for (n *= 2;; n = 2 * pieces(n, items)) {
-      stream.launch("merge", shape(n), msm::merge<T>, from, uint32_t(n), buckets_.data(), to);
+      const Shape blocks{unsigned(pieces(n, items)), items * P::lanes, 0, unsigned(arrays)};
+      stream.launch("merge", blocks, msm::merge<P>, from, uint32_t(n), buckets_.data(), buckets, to);
       if (n <= items) break;
       std::swap(from, to);
     }
   }
 
-  void reduce(Stream &stream, int vectors, Point *results) {
-    const uint32_t sets = windows_.sets(vectors);
-    const uint32_t length = sliceLength(device_, vectors, windows_);
+  void reduce(Stream &stream, int vectors, int arrays, Point *results, size_t stride) {
+    const size_t sets = size_t(windows_.sets(vectors)) * arrays;
+    const uint32_t length = sliceLength(device_, vectors, windows_, arrays);
     size_t count = windows_.buckets() / length;  // to a set
-    msm::Weighted<T> from{slices_.data(), slices_.data() + slices_.size() / 2};
-    msm::Weighted<T> to{folds_.data(), folds_.data() + folds_.size() / 2};
-    stream.launch("slice", shape(count * sets), msm::slice<T>, buckets_.data(), length, count * sets, from);
+    msm::Weighted<Point> from{slices_.data(), slices_.data() + slices_.size() / 2};
+    msm::Weighted<Point> to{folds_.data(), folds_.data() + folds_.size() / 2};
+    stream.launch("slice", shape(count * sets, P::lanes), msm::slice<P>, static_cast<const Point *>(buckets_.data()), length, count * sets, from);
     int doublings = log2(length);
     while (count > 1) {
       const unsigned width = unsigned(std::min<size_t>(count, items));
-      const size_t total = count * sets;
-      stream.launch("fold", shape(total / width * items), msm::fold<T>, from, width, doublings, total, to);
+      const Shape blocks{unsigned(count * sets / width), items * P::lanes};
+      stream.launch("fold", blocks, msm::fold<P>, from, width, doublings, to);
       count /= width;
       doublings += log2(width);
       std::swap(from, to);
     }
-    stream.launch("horner", shape(vectors), msm::horner<T>, from.extra, windows_.groups, windows_.bits, uint32_t(vectors), results);
-    device_.flip(PINION_FLIP_MSM, stream, results, size_t(vectors) * sizeof(Point));
+    stream.launch("horner", shape(size_t(vectors) * arrays, P::lanes), msm::horner<P>, static_cast<const Point *>(from.extra), windows_.groups,
+                  windows_.bits, uint32_t(vectors), uint32_t(arrays), results, stride);
+    for (int a = 0; a < arrays; a++) device_.flip(PINION_FLIP_MSM, stream, results + a * stride, size_t(vectors) * sizeof(Point));
   }
 
   static int log2(size_t n) {
@@ -147,6 +154,7 @@ class Sums {
 
   Device &device_;
   Windows windows_;
+  int arrays_;
   Buffer<Point> buckets_;
   Buffer<uint32_t> partialKeys_;
   Buffer<Point> partialSums_;

@@ -1,7 +1,7 @@
 // The kernels that sum what a Plan has sorted.
 //
-// A kernel's F is how threads hold a coordinate: Field and Fp2 in one thread, Pair in two lanes. F::Memory is how memory does. Item is
-// the index of what a thread, or its pair, works on.
+// A kernel's F is how threads hold a coordinate: Field and Fp2 in one thread, Pair in two lanes. F::Memory is how memory does. P is how
+// they hold a point, P::Memory how memory does. Item is the index of what a thread, or the threads of one F or P, work on.
 #pragma once
 
 #include "../curve/point.h"
@@ -17,9 +17,13 @@ template <class F>
 PINION_DEVICE size_t itemIndex() { return globalThread() / F::lanes; }
 template <class F>
 PINION_DEVICE unsigned itemLane() { return laneIndex() / F::lanes; }
-// warpItems is how many items a warp works on.
+
+// Bases are arrays of points that are summed up at once, for the same scalars: block y of a launch does array y.
+constexpr int abreast = 3;
 template <class F>
-constexpr unsigned warpItems = 32 / F::lanes;
+struct Bases {
+  const Affine<F> *tables[abreast];
+};
 
 template <class F>
 PINION_DEVICE Xyzz<F> load(const Stored<F> &m) {
@@ -39,38 +43,28 @@ PINION_DEVICE void store(Stored<F> &m, const Xyzz<F> &p) {
   p.zzz.store(m.zzz);
 }
 
-// moved is p with each word from another lane.
-template <class F, class Move>
-PINION_DEVICE Xyzz<F> moved(const Xyzz<F> &p, Move move) {
-#ifdef __CUDA_ARCH__
-  constexpr int words = sizeof(Xyzz<F>) / sizeof(uint32_t);
-  Xyzz<F> r;
-  const uint32_t *from = reinterpret_cast<const uint32_t *>(&p);
-  uint32_t *to = reinterpret_cast<uint32_t *>(&r);
-  PINION_UNROLL
-  for (int i = 0; i < words; i++) to[i] = move(from[i]);
-  return r;
-#else
-  return move(p);  // the software device moves any value
-#endif
-}
-
 // Partial sums are the first and the last sum of each piece of a list by bucket: of buckets that may go on in a neighbouring piece.
-// There are two to a piece, so that their keys are again in order; the sums between them are whole, and go to their buckets.
-template <class F>
+// There are two to a piece, so that their keys are again in order; the sums between them are whole, and go to their buckets. All arrays
+// have the same keys; sums of an array are stride after those of the one before.
+template <class M>
 struct Partials {
   uint32_t *keys;
-  Stored<F> *sums;
+  M *sums;
+  size_t stride;
 };
 
 // gatherBlocks is how many blocks of 128 threads a multiprocessor takes at once, by the registers of a point.
 template <class F>
 constexpr int gatherBlocks = (sizeof(F) > 32 ? 4 : 5) - F::lanes;
 
-// gather adds up entries: each item takes length of them, whatever their buckets are, so that all items have the same to do.
+// gather adds up entries: each item takes length of them, whatever their buckets are, so that all items have the same to do. Each array
+// has bucketCount buckets.
 template <class F>
 PINION_KERNEL_BOUNDS(128, gatherBlocks<F>) gather(const uint32_t *keys, const Entry *entries, uint32_t size, uint32_t length,
-                          const Affine<typename F::Memory> *tables, Stored<F> *buckets, Partials<F> partials) {
+                          Bases<typename F::Memory> bases, Stored<F> *buckets, size_t bucketCount, Partials<Stored<F>> partials) {
+  const Affine<typename F::Memory> *tables = bases.tables[blockIndexY()];
+  buckets += blockIndexY() * bucketCount;
+  partials.sums += blockIndexY() * partials.stride;
   const size_t item = itemIndex<F>();
   const uint64_t start = uint64_t(item) * length;
   // A warp stays together until its last item is done.
@@ -116,117 +110,132 @@ PINION_KERNEL_BOUNDS(128, gatherBlocks<F>) gather(const uint32_t *keys, const En
   store<F>(partials.sums[2 * item + 1], sum);
 }
 
-// merge adds up partial sums, a warp taking one to an item; of the last ones, when a warp has them all, each sum is whole.
-template <class F>
-PINION_KERNEL_BOUNDS(128, 2) merge(Partials<F> from, uint32_t size, Stored<F> *buckets, Partials<F> to) {
-  constexpr unsigned items = warpItems<F>;
-  const unsigned lane = itemLane<F>();
-  const size_t item = itemIndex<F>();
-  const size_t start = item - lane;
-  if (start >= size) return;
-  const bool on = item < size;
-  const uint32_t key = from.keys[on ? item : size - 1];
-  Xyzz<F> sum = load<F>(from.sums[on ? item : size - 1]);
-  if (!on) sum = Xyzz<F>::infinity();
-  for (unsigned by = 1; by < items; by *= 2) {
-    const uint32_t otherKey = shuffleUp(key, by * F::lanes);
-    const bool same = lane >= by && otherKey == key;
-    if (ballot(same) == 0) break;
-    Xyzz<F> other = moved<F>(sum, [=](auto w) { return shuffleUp(w, by * F::lanes); });
-    if (!same) other = Xyzz<F>::infinity();
+// taken is the point of item from of the block, by way of shared memory. All of the block come.
+template <class P>
+PINION_DEVICE P taken(const P &p, unsigned at, unsigned from, typename P::Memory *shared) {
+  p.store(shared[at]);
+  barrier();
+  const P other = P::load(shared[from]);
+  barrier();
+  return other;
+}
+
+// A block of merge or fold works on so many items.
+constexpr unsigned blockItems = 32;
+
+// merge adds up partial sums, a block taking one to an item; of the last ones, when a block has them all, each sum is whole.
+template <class P>
+PINION_KERNEL_BOUNDS(blockItems *P::lanes, 1) merge(Partials<typename P::Memory> from, uint32_t size, typename P::Memory *buckets,
+                                                     size_t bucketCount, Partials<typename P::Memory> to) {
+  PINION_SHARED typename P::Memory shared[blockItems];
+  buckets += blockIndexY() * bucketCount;
+  from.sums += blockIndexY() * from.stride;
+  to.sums += blockIndexY() * to.stride;
+  const unsigned at = threadIndex() / P::lanes;
+  const uint32_t start = blockIndex() * blockItems;
+  const auto index = [=](unsigned item) { return start + item < size ? start + item : size - 1; };
+  const uint32_t key = from.keys[index(at)];
+  P sum = P::load(from.sums[index(at)]);
+  if (start + at >= size) sum = P::infinity();
+  for (unsigned by = 1; by < blockItems; by *= 2) {
+    const bool same = at >= by && from.keys[index(at - by)] == key;
+    P other = taken(sum, at, same ? at - by : at, shared);
+    if (ballot(same) == 0) continue;
+    if (!same) other = P::infinity();
     sum.add(other);
   }
-  const uint32_t nextKey = shuffleDown(key, F::lanes);
-  const uint32_t firstKey = shuffle(key, 0), lastKey = shuffle(key, 31);
-  const bool ends = lane == items - 1 || nextKey != key;
-  if (size <= items) {
-    if (ends) store<F>(buckets[key], sum);
+  const uint32_t firstKey = from.keys[index(0)], lastKey = from.keys[index(blockItems - 1)];
+  const bool ends = at == blockItems - 1 || from.keys[index(at + 1)] != key;
+  if (size <= blockItems) {
+    if (ends) sum.store(buckets[key]);
     return;
   }
-  const size_t pair = start / items * 2;
+  const size_t pair = size_t(blockIndex()) * 2;
   if (ends && key == firstKey) {
     to.keys[pair] = key;
-    store<F>(to.sums[pair], sum);
+    sum.store(to.sums[pair]);
   }
-  if (lane == items - 1) {
-    if (firstKey == lastKey) sum = Xyzz<F>::infinity();
+  if (at == blockItems - 1) {
+    if (firstKey == lastKey) sum = P::infinity();
     to.keys[pair + 1] = lastKey;
-    store<F>(to.sums[pair + 1], sum);
+    sum.store(to.sums[pair + 1]);
   } else if (ends && key != firstKey && key != lastKey) {
-    store<F>(buckets[key], sum);
+    sum.store(buckets[key]);
   }
 }
 
 // Weighted is what is left to sum of each set: that of extra[i] + i factor sums[i] over a set's i. Both have count to a set.
-template <class F>
+template <class M>
 struct Weighted {
-  Stored<F> *sums;
-  Stored<F> *extra;
+  M *sums;
+  M *extra;
 };
 
 // slice begins with buckets, whose weight is their index and one, and takes length of them to an item.
-template <class F>
-PINION_KERNEL_BOUNDS(128, 2) slice(const Stored<F> *buckets, uint32_t length, size_t count, Weighted<F> to) {
-  const size_t item = itemIndex<F>();
-  if (item - itemLane<F>() >= count) return;
+template <class P>
+PINION_KERNEL_BOUNDS(128, 2) slice(const typename P::Memory *buckets, uint32_t length, size_t count, Weighted<typename P::Memory> to) {
+  const size_t item = itemIndex<P>();
+  if (item - itemLane<P>() >= count) return;
   const bool on = item < count;
-  const Stored<F> *mine = buckets + (on ? item : count - 1) * length;
-  Xyzz<F> sum = Xyzz<F>::infinity(), weighted = Xyzz<F>::infinity();
+  const typename P::Memory *mine = buckets + (on ? item : count - 1) * length;
+  P sum = P::infinity(), weighted = P::infinity();
   for (uint32_t i = length; i-- > 0;) {
-    sum.add(load<F>(mine[i]));
+    sum.add(P::load(mine[i]));
     weighted.add(sum);
   }
   if (!on) return;
-  store<F>(to.sums[item], sum);
-  store<F>(to.extra[item], weighted);
+  sum.store(to.sums[item]);
+  weighted.store(to.extra[item]);
 }
 
-// fold takes the sums of a set a warp at a time: count to a set, of width items to a warp, which is a power of two. Weights of the sums
-// are multiples of 2^doublings.
-template <class F>
-PINION_KERNEL_BOUNDS(128, 2) fold(Weighted<F> from, unsigned width, int doublings, size_t total, Weighted<F> to) {
-  const unsigned lane = itemLane<F>();
-  const size_t warp = itemIndex<F>() / warpItems<F>;
-  if (warp * width >= total) return;
-  const bool on = lane < width;
-  const size_t at = warp * width + (on ? lane : 0);
-  // Sums of all from a lane on: their sum, but for that of all, counts each lane's as often as its index.
-  Xyzz<F> sum = load<F>(from.sums[at]);
-  if (!on) sum = Xyzz<F>::infinity();
+// fold takes the sums of a set a block at a time: width of them, which is a power of two. Weights of the sums are multiples of
+// 2^doublings.
+template <class P>
+PINION_KERNEL_BOUNDS(blockItems *P::lanes, 1) fold(Weighted<typename P::Memory> from, unsigned width, int doublings,
+                                                    Weighted<typename P::Memory> to) {
+  PINION_SHARED typename P::Memory shared[blockItems];
+  const unsigned at = threadIndex() / P::lanes;
+  const bool on = at < width;
+  const size_t index = size_t(blockIndex()) * width + (on ? at : 0);
+  // Sums of all from an item on: their sum, but for that of all, counts each item's as often as its index.
+  P sum = P::load(from.sums[index]);
+  if (!on) sum = P::infinity();
   for (unsigned by = 1; by < width; by *= 2) {
-    Xyzz<F> other = moved<F>(sum, [=](auto w) { return shuffleDown(w, by * F::lanes); });
-    if (lane + by >= width) other = Xyzz<F>::infinity();
+    P other = taken(sum, at, at + by < width ? at + by : at, shared);
+    if (at + by >= width) other = P::infinity();
     sum.add(other);
   }
-  Xyzz<F> weighted = sum;
-  if (lane == 0) weighted = Xyzz<F>::infinity();
+  P weighted = sum;
+  if (at == 0) weighted = P::infinity();
   for (int i = 0; i < doublings; i++) weighted.twice();
-  Xyzz<F> extra = load<F>(from.extra[at]);
-  if (!on) extra = Xyzz<F>::infinity();
-  weighted.add(extra);
-  for (unsigned by = 1; by < width; by *= 2) {
-    Xyzz<F> other = moved<F>(weighted, [=](auto w) { return shuffleDown(w, by * F::lanes); });
-    if (lane + by >= width) other = Xyzz<F>::infinity();
+  P other = P::load(from.extra[index]);
+  if (!on) other = P::infinity();
+  for (unsigned by = width;; by /= 2) {
     weighted.add(other);
+    if (by == 1) break;
+    other = taken(weighted, at, at < by / 2 ? at + by / 2 : at, shared);
+    if (at >= by / 2) other = P::infinity();
   }
-  if (lane != 0) return;
-  store<F>(to.sums[warp], sum);
-  store<F>(to.extra[warp], weighted);
+  if (at != 0) return;
+  sum.store(to.sums[blockIndex()]);
+  weighted.store(to.extra[blockIndex()]);
 }
 
-// horner puts the sums of a vector's groups together: group g counts 2^(bits g).
-template <class F>
-PINION_KERNEL_BOUNDS(128, 1) horner(const Stored<F> *groupSums, int groups, int bits, uint32_t vectors, Stored<F> *results) {
-  const size_t item = itemIndex<F>();
-  if (item - itemLane<F>() >= vectors) return;
-  const bool on = item < vectors;
-  const Stored<F> *mine = groupSums + (on ? item : vectors - 1) * groups;
-  Xyzz<F> sum = load<F>(mine[groups - 1]);
+// horner puts the sums of a vector's groups together: group g counts 2^(bits g). Results of an array's vectors are stride after those of
+// the one before.
+template <class P>
+PINION_KERNEL_BOUNDS(128, 1) horner(const typename P::Memory *groupSums, int groups, int bits, uint32_t vectors, uint32_t arrays,
+                                    typename P::Memory *results, size_t stride) {
+  const size_t item = itemIndex<P>(), count = size_t(vectors) * arrays;
+  if (item - itemLane<P>() >= count) return;
+  const bool on = item < count;
+  const typename P::Memory *mine = groupSums + (on ? item : count - 1) * groups;
+  P sum = P::load(mine[groups - 1]);
   for (int g = groups - 1; g-- > 0;) {
     for (int i = 0; i < bits; i++) sum.twice();
-    sum.add(load<F>(mine[g]));
+    sum.add(P::load(mine[g]));
   }
-  if (on) store<F>(results[item], sum);
+  if (on) sum.store(results[item / vectors * stride + item % vectors]);
 }
 
 }  // namespace pinion::msm
