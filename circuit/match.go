@@ -22,11 +22,15 @@ func (r *R1CS) matches(ctx context.Context, pk *groth16.ProvingKey, progress Pro
 		s := r.file.sections[r1csHeader]
 		return r.file.fault(s, s.offset+60, fmt.Sprintf("%d constraints", r.Constraints), fmt.Sprintf("%d as in the key", n))
 	}
-	a, err := newRowReader(pk, pk.A)
+	plain, err := plainCoefficients(pk)
 	if err != nil {
 		return err
 	}
-	b, err := newRowReader(pk, pk.B)
+	a, err := newRowReader(pk.A, plain)
+	if err != nil {
+		return err
+	}
+	b, err := newRowReader(pk.B, plain)
 	if err != nil {
 		return err
 	}
@@ -69,22 +73,30 @@ func (r *R1CS) fits(curve groth16.Curve, wires, public int) error {
 	return nil
 }
 
-// rowReader reads rows of a key's matrix, with plain values.
-type rowReader struct{ starts, columns, values, plain []byte }
-
-func newRowReader(pk *groth16.ProvingKey, m groth16.Matrix) (*rowReader, error) {
+// plainCoefficients are the coefficients of a key, canonical.
+func plainCoefficients(pk *groth16.ProvingKey) ([]byte, error) {
 	coefficients, err := pk.Coefficients.Bytes()
 	if err != nil {
 		return nil, err
 	}
-	rows := &rowReader{plain: make([]byte, len(coefficients))}
+	// Decoding divides by R, here once more than a prover does: from Montgomery form to plain.
+	plain := make([]byte, len(coefficients))
+	return plain, pk.Curve.DecodeCoefficients(plain, coefficients)
+}
+
+// rowReader reads rows of a key's matrix.
+type rowReader struct{ starts, columns, values, coefficients []byte }
+
+// newRowReader takes the coefficients in the form that the rows are to have them in.
+func newRowReader(m groth16.Matrix, coefficients []byte) (*rowReader, error) {
+	rows := &rowReader{coefficients: coefficients}
 	for dst, s := range map[*[]byte]groth16.Section{&rows.starts: m.Starts, &rows.columns: m.Columns, &rows.values: m.Values} {
+		var err error
 		if *dst, err = s.Bytes(); err != nil {
 			return nil, err
 		}
 	}
-	// Decoding divides by R, here once more than a prover does: from Montgomery form to plain.
-	return rows, pk.Curve.DecodeCoefficients(rows.plain, coefficients)
+	return rows, nil
 }
 
 // terms appends those of a row to dst. A checksum only tells that the matrix is what was written, so indices are checked.
@@ -95,10 +107,10 @@ func (m *rowReader) terms(dst []term, row int) ([]term, error) {
 	}
 	for i := lo; i < hi; i++ {
 		value := int(binary.LittleEndian.Uint32(m.values[4*i:])) * groth16.ScalarSize
-		if value >= len(m.plain) {
-			return nil, fmt.Errorf("row %d of the key's matrix has coefficient %d of %d", row, value/groth16.ScalarSize, len(m.plain)/groth16.ScalarSize)
+		if value >= len(m.coefficients) {
+			return nil, fmt.Errorf("row %d of the key's matrix has coefficient %d of %d", row, value/groth16.ScalarSize, len(m.coefficients)/groth16.ScalarSize)
 		}
-		dst = append(dst, term{binary.LittleEndian.Uint32(m.columns[4*i:]), m.plain[value : value+groth16.ScalarSize]})
+		dst = append(dst, term{binary.LittleEndian.Uint32(m.columns[4*i:]), m.coefficients[value : value+groth16.ScalarSize]})
 	}
 	return dst, nil
 }

@@ -121,15 +121,11 @@ func (m *synthesis) fillDictionary() {
 }
 
 func (m *synthesis) result() *groth16.Constraints {
-	section := func(b []byte) groth16.Section { return groth16.NewSection(b, nil) }
-	matrix := func(c csr) groth16.Matrix {
-		return groth16.Matrix{Starts: section(c.starts), Columns: section(c.columns), Values: section(c.values)}
-	}
 	return &groth16.Constraints{
 		Curve: m.Curve, Vars: m.Rows, Public: m.Public, Rows: m.Rows,
-		A: matrix(m.a), B: matrix(m.b), C: matrix(m.c),
-		Coefficients:  section(m.solved[:dictionarySize*groth16.ScalarSize]),
-		CoefficientsC: section(m.solved),
+		A: m.a.matrix(), B: m.b.matrix(), C: m.c.matrix(),
+		Coefficients:  groth16.NewSection(m.solved[:dictionarySize*groth16.ScalarSize], nil),
+		CoefficientsC: groth16.NewSection(m.solved, nil),
 	}
 }
 
@@ -169,29 +165,29 @@ func (m *synthesis) fillRows(lo, hi int) {
 	d := m.draws(rowStream, lo)
 	a, b, c := rowWriter{m.a, termsOfA.before(lo)}, rowWriter{m.b, termsOfB.before(lo)}, rowWriter{m.c, termsOfC * lo}
 	quotients := make([]quotient, hi-lo)
+	var left, right, rest element // here, not in the loop: the field's functions have them on the heap
 	for i := lo; i < hi; i++ {
 		own := uint32(m.Public + 1 + i)
-		var left, right, rest element
+		left, right, rest = element{}, element{}, element{}
 		a.begin(i)
 		for k := range termsOfA[i%len(termsOfA)] {
-			wire, value := d.term(own)
-			if k == 0 {
-				wire = own - 1
+			wire, value := own-1, d.coefficient()
+			if k > 0 {
+				wire = d.wire(own, k)
 			}
 			a.add(wire, value)
-			m.accumulate(&left, wire, value)
+			d.accumulate(&left, wire, value)
 		}
 		b.begin(i)
-		for range termsOfB[i%len(termsOfB)] {
-			_, value := d.term(own)
-			wire := d.wireOfB(own)
+		for k := range termsOfB[i%len(termsOfB)] {
+			wire, value := d.wireOfB(own, k), d.coefficient()
 			b.add(wire, value)
-			m.accumulate(&right, wire, value)
+			d.accumulate(&right, wire, value)
 		}
 		c.begin(i)
-		wire, value := d.term(own)
+		wire, value := d.wire(own, 0), d.coefficient()
 		c.add(wire, value)
-		m.accumulate(&rest, wire, value)
+		d.accumulate(&rest, wire, value)
 		wire = d.nonzero(own)
 		c.add(wire, uint32(dictionarySize+i))
 
@@ -219,18 +215,6 @@ func (w *rowWriter) add(wire, value uint32) {
 	w.at++
 }
 
-// accumulate adds a term's value: the Montgomery product of its coefficient, in that form, and a canonical value is canonical.
-func (m *synthesis) accumulate(sum *element, wire, value uint32) {
-	w := m.value(wire)
-	if w == (element{}) {
-		return
-	}
-	if value != 0 {
-		m.f.mul(&w, &m.dictionary[value], &w)
-	}
-	m.f.add(sum, sum, &w)
-}
-
 // quotient is one of two canonical elements.
 type quotient struct{ dividend, divisor, before element }
 
@@ -245,10 +229,9 @@ func (m *synthesis) divide(out []byte, quotients []quotient) {
 	m.f.invert(&product, &product)
 	for i := len(quotients) - 1; i >= 0; i-- {
 		q := &quotients[i]
-		var inverse element // R squared over the divisor
-		m.f.mul(&inverse, &product, &q.before)
+		m.f.mul(&q.before, &product, &q.before) // R squared over the divisor
 		m.f.mul(&product, &product, &q.divisor)
-		m.f.mul(&q.dividend, &q.dividend, &inverse)
+		m.f.mul(&q.dividend, &q.dividend, &q.before)
 		putElement(out[i*groth16.ScalarSize:], &q.dividend)
 	}
 }

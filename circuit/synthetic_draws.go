@@ -16,6 +16,7 @@ const (
 type draws struct {
 	rand.PCG
 	m *synthesis
+	w element // of accumulate
 }
 
 func (m *synthesis) draws(stream uint64, lo int) *draws {
@@ -47,25 +48,24 @@ func (d *draws) value() element {
 	return d.full()
 }
 
-// term is an entry of a row whose constraint makes wire own: its wire, and the index of its coefficient.
-func (d *draws) term(own uint32) (wire, value uint32) {
+// coefficient is the index of one.
+func (d *draws) coefficient() uint32 {
 	switch u := d.Uint64(); {
 	case u&2 == 0:
-		value = 0
+		return 0
 	case u&1 == 0:
-		value = 1
+		return 1
 	default:
-		value = 2 + uint32(u>>32)%(dictionarySize-2)
+		return 2 + uint32(u>>32)%(dictionarySize-2)
 	}
-	return d.wire(own), value
 }
 
-// reach is how far near wires are at most.
-const reach = 64
-
-func (d *draws) wire(own uint32) uint32 {
+// wire is that of term k of a row whose constraint is that of wire own. Near wires differ between the terms of a row: what cancels
+// there would leave points at infinity.
+func (d *draws) wire(own uint32, k int) uint32 {
+	const apart = 4
 	u := d.Uint64()
-	back := 1 + uint32(u>>8)%reach
+	back := 1 + uint32(apart*k) + uint32(u>>8)%apart
 	switch {
 	case u%32 == 0:
 		return 0
@@ -76,9 +76,9 @@ func (d *draws) wire(own uint32) uint32 {
 }
 
 // wireOfB is one of the half of the wires that B has.
-func (d *draws) wireOfB(own uint32) uint32 {
+func (d *draws) wireOfB(own uint32, k int) uint32 {
 	for {
-		if wire := d.wire(own); wire == 0 || wire*0x9e3779b1>>31 == 0 {
+		if wire := d.wire(own, k); wire == 0 || wire*0x9e3779b1>>31 == 0 {
 			return wire
 		}
 	}
@@ -86,11 +86,24 @@ func (d *draws) wireOfB(own uint32) uint32 {
 
 // nonzero is a wire with another value than 0: own if it has one, else one near by, or the constant one if these don't.
 func (d *draws) nonzero(own uint32) uint32 {
-	for range 8 {
-		if d.m.value(own) != (element{}) {
-			return own
+	wire := own
+	for k := range 8 {
+		if d.m.value(wire) != (element{}) {
+			return wire
 		}
-		own = d.wire(own)
+		wire = d.wire(own, k+1)
 	}
 	return 0
+}
+
+// accumulate adds a term's value: the Montgomery product of its coefficient, in that form, and a canonical value is canonical.
+func (d *draws) accumulate(sum *element, wire, value uint32) {
+	d.w = d.m.value(wire)
+	if d.w == (element{}) {
+		return
+	}
+	if value != 0 {
+		d.m.f.mul(&d.w, &d.m.dictionary[value], &d.w)
+	}
+	d.m.f.add(sum, sum, &d.w)
 }

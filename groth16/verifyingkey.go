@@ -67,6 +67,12 @@ func (vk *VerifyingKey) Curve() Curve { return vk.curve }
 // Public is the number of public signals.
 func (vk *VerifyingKey) Public() int { return len(vk.points.IC)/vk.curve.G1Size() - 1 }
 
+// Gamma2 returns that point, a copy in the form of a zkey.
+func (vk *VerifyingKey) Gamma2() []byte { return slices.Clone(vk.points.Gamma2) }
+
+// IC returns copies of the points for the constant one and for each public signal.
+func (vk *VerifyingKey) IC() []byte { return slices.Clone(vk.points.IC) }
+
 // Forgeable tells whether anyone can make proofs of false statements: the key had no contribution to phase 2 of its setup,
 // so that gamma and delta are the same.
 func (vk *VerifyingKey) Forgeable() bool { return bytes.Equal(vk.points.Gamma2, vk.points.Delta2) }
