@@ -15,6 +15,7 @@ import (
 type Client struct {
 	*store
 	circuits *objects
+	uploads  chan struct{} // full while one is under way
 	cfg      ClientConfig
 }
 
@@ -42,7 +43,7 @@ func NewClient(ctx context.Context, nc *nats.Conn, cfg ClientConfig) (*Client, e
 	if cfg.Tracer == nil {
 		cfg.Tracer = otel.Tracer(tracerName)
 	}
-	return &Client{store: s, circuits: circuits, cfg: cfg}, nil
+	return &Client{store: s, circuits: circuits, uploads: make(chan struct{}, 1), cfg: cfg}, nil
 }
 
 // Result returns the stored result, or ErrNoResult.

@@ -32,6 +32,7 @@ func (t *task) deadLetter(ctx context.Context, id string, f *Failure, st *Status
 	msg.Header.Set(HeaderError, truncate(f.Msg, 2000))
 	msg.Header.Set(HeaderAttempt, strconv.Itoa(t.attempt))
 	msg.Header.Set(HeaderWorker, t.w.cfg.Name)
+	msg.Header.Del(HeaderHistory)
 	if st != nil && len(st.History) > 0 {
 		history, err := json.Marshal(st.History)
 		if err != nil {

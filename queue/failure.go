@@ -62,6 +62,8 @@ var (
 	ErrTooLarge = errors.New("queue: message too large")
 	// ErrNoResult: no result is stored for the job (yet, or any more).
 	ErrNoResult = errors.New("queue: no result")
+	// ErrNoDeadLetter: the job has no dead letter (any more).
+	ErrNoDeadLetter = errors.New("queue: no dead letter")
 	// ErrUnknownJob: nothing is known of the job.
 	ErrUnknownJob = errors.New("queue: unknown job")
 	// ErrUnknownCircuit: no circuit is registered under the name.

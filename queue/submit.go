@@ -30,7 +30,8 @@ type Request struct {
 	// whose result can't fit; 0: as registered, or unknown.
 	Public int
 	// Uploading, when set, is told how many of the bytes to upload are
-	// stored. It isn't called concurrently.
+	// stored. It isn't called concurrently, not even for several requests of
+	// one client: that uploads one job's witnesses after the other's.
 	Uploading func(done, total int64)
 }
 
@@ -79,7 +80,7 @@ func (c *Client) Submit(ctx context.Context, r Request) (*Submission, error) {
 	}
 	ctx, span := c.startSend(ctx, job.ID, r.Priority)
 	defer span.End()
-	s, err := c.submit(ctx, job, &r, uploads)
+	s, err := c.submit(ctx, job, r.Priority, func() error { return c.upload(ctx, job, &r, uploads) })
 	recordError(span, err)
 	return s, err
 }
@@ -180,14 +181,15 @@ func reference(id string, i int, s *io.SectionReader) (*Object, error) {
 	return &Object{Name: ObjectName(id, i, sum), Len: s.Size(), SHA256: sum}, nil
 }
 
-func (c *Client) submit(ctx context.Context, job *Job, r *Request, uploads []int) (*Submission, error) {
+// submit queues a job whose witnesses upload stores where they are to lie.
+func (c *Client) submit(ctx context.Context, job *Job, p Priority, upload func() error) (*Submission, error) {
 	name, _, err := ParseCircuit(job.Circuit)
 	if err != nil {
 		return nil, err
 	}
 	body := EncodeJob(job)
 	s := &Submission{ID: job.ID, Circuit: job.Circuit, Job: digestOf(body)}
-	subject := JobSubject(r.Priority, name, job.ID)
+	subject := JobSubject(p, name, job.ID)
 	if _, _, err := c.register(ctx, job.ID, subject, s.Job); err != nil {
 		return nil, err
 	}
@@ -200,7 +202,7 @@ func (c *Client) submit(ctx context.Context, job *Job, r *Request, uploads []int
 	case !errors.Is(err, ErrNoResult):
 		return nil, err
 	}
-	if err := c.upload(ctx, job, r, uploads); err != nil {
+	if err := upload(); err != nil {
 		return nil, err
 	}
 	s.Duplicate, err = c.publish(ctx, subject, job.ID, body)
@@ -213,6 +215,14 @@ func (c *Client) submit(ctx context.Context, job *Job, r *Request, uploads []int
 // upload stores the witnesses that are not inline, those that are there
 // already excepted: names are content addresses.
 func (c *Client) upload(ctx context.Context, job *Job, r *Request, uploads []int) error {
+	if len(uploads) == 0 {
+		return nil
+	}
+	release, err := c.uploading(ctx)
+	if err != nil {
+		return err
+	}
+	defer release()
 	var done, total int64
 	for _, i := range uploads {
 		total += job.Witnesses[i].Object.Len
@@ -238,6 +248,17 @@ func (c *Client) upload(ctx context.Context, job *Job, r *Request, uploads []int
 		report(done)
 	}
 	return nil
+}
+
+// uploading waits until no other upload of this client is under way: together
+// they would exceed what the broker buffers.
+func (c *Client) uploading(ctx context.Context) (release func(), err error) {
+	select {
+	case c.uploads <- struct{}{}:
+		return func() { <-c.uploads }, nil
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
 }
 
 // publish queues the job's message. A copy of it that is there already, in
