@@ -1,0 +1,96 @@
+// Arithmetic of the fields: on every two of the numbers whose words make carries go far.
+#include "../field/fp2.h"
+#include "check.h"
+#include "vectors.h"
+
+using namespace pinion;
+
+namespace {
+
+// operations are those that the prime fields and their extensions have.
+template <class F>
+void operations(const std::string &name) {
+  const auto x = Vectors::get<F>(name), negatives = Vectors::get<F>(name + " negatives"), doubles = Vectors::get<F>(name + " doubles"),
+             squares = Vectors::get<F>(name + " squares"), inverses = Vectors::get<F>(name + " inverses");
+  for (size_t i = 0; i < x.size(); i++) {
+    CHECK(-x[i] == negatives[i], "%s, %zu", name.c_str(), i);
+    CHECK(x[i].doubled() == doubles[i], "%s, %zu", name.c_str(), i);
+    CHECK(x[i].squared() == squares[i], "%s, %zu", name.c_str(), i);
+    CHECK(x[i].inverse() == inverses[i], "%s, %zu", name.c_str(), i);
+    CHECK(x[i].isZero() == (x[i] == F::zero()) && F::one() * x[i] == x[i], "%s, %zu", name.c_str(), i);
+  }
+  const auto sums = Vectors::get<F>(name + " sums"), differences = Vectors::get<F>(name + " differences"),
+             products = Vectors::get<F>(name + " products");
+  for (size_t i = 0, k = 0; i < x.size(); i++) {
+    for (size_t j = 0; j < x.size(); j++, k++) {
+      CHECK(x[i] + x[j] == sums[k], "%s, %zu and %zu", name.c_str(), i, j);
+      CHECK(x[i] - x[j] == differences[k], "%s, %zu and %zu", name.c_str(), i, j);
+      CHECK(x[i] * x[j] == products[k], "%s, %zu and %zu", name.c_str(), i, j);
+    }
+  }
+}
+
+// combinations are sums of products, of fields with room for them above the modulus.
+template <class F>
+void combinations(const std::string &name) {
+  const auto fours = Vectors::get<F>(name + " fours"), want = Vectors::get<F>(name + " combinations");
+  for (size_t k = 0; k < want.size(); k++) {
+    const F *f = &fours[4 * k];
+    CHECK(F::combine(f[0], f[1], f[2], f[3]) == want[k], "%s, %zu", name.c_str(), k);
+  }
+}
+
+template <class F>
+void dots(const std::string &name) {
+  const auto factors = Vectors::get<F>(name + " factors"), want = Vectors::get<F>(name + " dots");
+  for (size_t k = 0; k < want.size(); k++) {
+    const F *a = &factors[4 * k], *b = a + 4;
+    CHECK(F::template dot<4>({a[0], a[1], a[2], a[3]}, {b[0], b[1], b[2], b[3]}) == want[k], "%s, %zu", name.c_str(), k);
+  }
+}
+
+template <class F>
+void prime(const std::string &name) {
+  operations<F>(name);
+  const auto x = Vectors::get<F>(name), integers = Vectors::get<F>(name + " integers"), powers = Vectors::get<F>(name + " powers");
+  const auto exponents = Vectors::get<uint64_t>(name + " exponents");
+  for (size_t i = 0; i < x.size(); i++) {
+    CHECK(x[i].toInteger() == integers[i] && F::fromInteger(integers[i]) == x[i], "%s, %zu", name.c_str(), i);
+    CHECK(x[i].power(exponents[i]) == powers[i], "%s, %zu", name.c_str(), i);
+  }
+  const auto numbers = Vectors::get<F>(name + " ranges integers");
+  const auto below = Vectors::get<unsigned char>(name + " ranges");
+  for (size_t i = 0; i < numbers.size(); i++) CHECK(numbers[i].inRange() == (below[i] != 0), "%s, %zu", name.c_str(), i);
+}
+
+}  // namespace
+
+TEST(field_bn254_r) {
+  prime<Bn254Fr>("bn254 r");
+  combinations<Bn254Fr>("bn254 r");
+  dots<Bn254Fr>("bn254 r");
+}
+
+TEST(field_bn254_q) {
+  prime<Bn254Fq>("bn254 q");
+  combinations<Bn254Fq>("bn254 q");
+  dots<Bn254Fq>("bn254 q");
+}
+
+TEST(field_bls12381_r) { prime<Bls12381Fr>("bls12381 r"); }
+
+TEST(field_bls12381_q) {
+  prime<Bls12381Fq>("bls12381 q");
+  combinations<Bls12381Fq>("bls12381 q");
+  dots<Bls12381Fq>("bls12381 q");
+}
+
+TEST(field_bn254_q2) {
+  operations<Fp2<Bn254Fq>>("bn254 q2");
+  combinations<Fp2<Bn254Fq>>("bn254 q2");
+}
+
+TEST(field_bls12381_q2) {
+  operations<Fp2<Bls12381Fq>>("bls12381 q2");
+  combinations<Fp2<Bls12381Fq>>("bls12381 q2");
+}
