@@ -59,6 +59,23 @@ func openExample(t *testing.T, name, curve string) *example {
 // openFiles prepares the key of a circuit's folder, and reads the witness.
 func openFiles(t *testing.T, dir string) *example {
 	t.Helper()
+	p := prepare(t, dir)
+	wtns, err := os.ReadFile(filepath.Join(dir, circuits.Witness))
+	if err != nil {
+		t.Fatal(err)
+	}
+	pk := p.ProvingKey()
+	x := &example{Prepared: p, witness: make([]byte, pk.Vars*groth16.ScalarSize)}
+	shape := circuit.Shape{Curve: pk.Curve, Vars: pk.Vars}
+	if err := circuit.DecodeWtns(x.witness, bytes.NewReader(wtns), int64(len(wtns)), shape); err != nil {
+		t.Fatal(err)
+	}
+	return x
+}
+
+// prepare opens the key of a circuit's folder.
+func prepare(t *testing.T, dir string) *circuit.Prepared {
+	t.Helper()
 	z, err := circuit.OpenZkey(filepath.Join(dir, circuits.Zkey))
 	if err != nil {
 		t.Fatal(err)
@@ -73,17 +90,7 @@ func openFiles(t *testing.T, dir string) *example {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { p.Close() })
-	wtns, err := os.ReadFile(filepath.Join(dir, circuits.Witness))
-	if err != nil {
-		t.Fatal(err)
-	}
-	pk := p.ProvingKey()
-	x := &example{Prepared: p, witness: make([]byte, pk.Vars*groth16.ScalarSize)}
-	shape := circuit.Shape{Curve: pk.Curve, Vars: pk.Vars}
-	if err := circuit.DecodeWtns(x.witness, bytes.NewReader(wtns), int64(len(wtns)), shape); err != nil {
-		t.Fatal(err)
-	}
-	return x
+	return p
 }
 
 func cpuExecutor(t *testing.T) *Executor {
