@@ -42,8 +42,13 @@ $(BUILD)/libpinion_software.so: $(software_objects)
 	$(CXX) -shared -pthread -o $@.new $^ -Wl,--no-undefined
 	mv $@.new $@
 
-$(BUILD)/csrc_test_software: $(software_objects) $(software_tests)
+$(BUILD)/csrc_test_software: $(software_objects) $(software_tests) | build/vectors
 	$(CXX) -pthread $(SANITIZE) -o $@ $^
+
+# What gnark-crypto computes, for the tests to compare with.
+build/vectors: $(wildcard csrc/test/vectors/*.go) go.mod
+	@mkdir -p $(@D)
+	go run ./csrc/test/vectors $@
 
 $(msm_cards): $(BUILD)/cuda/test/msm_card_%: csrc/test/msm_card.cu $(cuda_objects)
 	@mkdir -p $(@D)
