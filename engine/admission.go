@@ -104,7 +104,7 @@ func (j *Job) acquire(ctx context.Context, n int) error {
 // cost is what n proofs need beside the circuit. Buffers are for one task: later tasks of the job use them again.
 func (j *Job) cost(s sizes, n int) cost {
 	var c cost
-	for range min(n, j.engine.config.Batch) {
+	for range min(n, s.footprint.Batch) {
 		c.buffers = append(c.buffers, j.engine.slotSizes(s.info.Vars, s.info.Domain)...)
 	}
 	c.host = j.calculatorMemory()

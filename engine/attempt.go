@@ -14,7 +14,8 @@ import (
 	"github.com/pinion-zk/pinion/groth16"
 )
 
-// An attempt makes proofs with the job's lease: task after task, each of as many witnesses as there are slots.
+// An attempt makes proofs with the job's lease: task after task, each of as many witnesses as the device computes at once. The executor
+// may compute a task together with other jobs'.
 type attempt struct {
 	job     *Job
 	slots   []slot
@@ -41,7 +42,7 @@ func (j *Job) attempt(ctx context.Context, witnesses []int) (wrong []int, err er
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel() // before end, so that what hasn't begun never does
 
-	tasks := slices.Collect(slices.Chunk(witnesses, j.engine.config.Batch))
+	tasks := slices.Collect(slices.Chunk(witnesses, j.lease.resident.footprint.Batch))
 	for i, task := range tasks {
 		if err := a.launch(ctx, task, i == len(tasks)-1); err != nil {
 			return nil, err
@@ -186,6 +187,7 @@ func (a *attempt) record(ctx context.Context, f *flight, t gpu.Timings, err erro
 		attribute.String("pinion.device", a.job.engine.device.Name),
 		attribute.String("pinion.synthesis", string(a.job.engine.config.Synthesis)),
 		attribute.Int("pinion.proofs", len(f.witnesses)),
+		attribute.Int("pinion.batch", t.Batch),
 		attribute.Int64("pinion.upload_us", t.Upload.Microseconds()),
 		attribute.Int64("pinion.ntt_us", t.NTT.Microseconds()),
 		attribute.Int64("pinion.msm_us", t.MSM.Microseconds()),
@@ -240,8 +242,10 @@ func (e *Engine) giveWorker() { <-e.workers }
 func (e *Engine) deviceError(ctx context.Context, err error) error {
 	var format *circuit.FormatError
 	switch {
-	case errors.Is(err, gpu.ErrClosed) || errors.As(err, &format):
+	case errors.Is(err, gpu.ErrClosed) || errors.Is(err, gpu.ErrAgain) || errors.As(err, &format):
 		return fail(CodeInternal, true, err)
+	case errors.Is(err, gpu.ErrMemory):
+		return fail(CodeMemory, true, err)
 	case errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded):
 		return e.hostError(ctx, err)
 	}

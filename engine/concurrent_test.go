@@ -37,7 +37,7 @@ func TestP9ConcurrentProofs(t *testing.T) {
 
 // C1: 16 parallel jobs over two circuits, each with several proofs, that come in the order of their witnesses.
 func TestC1ParallelJobs(t *testing.T) {
-	r := newRig(t, withBatch(1), withSynthesis(gpu.OnDevice))
+	r := newRig(t, withSynthesis(gpu.OnDevice))
 	together(16, func(i int) {
 		req, curve := Request{Circuit: named("multiplier-bn128")}, groth16.BN254
 		if i%2 == 1 {

@@ -17,7 +17,6 @@ type Config struct {
 	Pool      *pool.Pool         // required: the buffers that the device reads; accounted in Budget
 
 	Workers          int           // jobs in witness and synthesis at once; default 2
-	Batch            int           // witnesses that are handed to the device as one task, at most; default 8
 	Synthesis        gpu.Synthesis // where the matrices are multiplied with the witness; default: what the device is best given
 	AllowForgeable   []string      // names of circuits that are served although their key has no phase-2 contribution
 	CalculatorMemory int64         // bytes reserved for a witness calculation: the catalogue's limit; default 1 GiB
@@ -28,9 +27,6 @@ type Config struct {
 func (c Config) withDefaults() Config {
 	if c.Workers <= 0 {
 		c.Workers = 2
-	}
-	if c.Batch <= 0 {
-		c.Batch = 8
 	}
 	if c.Synthesis == "" {
 		c.Synthesis = c.Executor.Info().Synthesis

@@ -17,6 +17,7 @@ const (
 	CodeWrongDigest    Code = "wrong_digest"      // the circuit of that name here has another digest
 	CodeForgeable      Code = "forgeable_circuit" // the circuit's key has no phase-2 contribution, and isn't allowed by name
 	CodeTooLarge       Code = "too_large"         // the job needs more memory than there is in all
+	CodeMemory         Code = "memory"            // the device found less memory than it said that it has: others use it too
 	CodeCalculator     Code = "calculator"        // inputs were sent, but the circuit has no witness calculator that runs
 	CodeDeviceFault    Code = "device_fault"      // the device failed or answered wrongly
 	CodeCancelled      Code = "cancelled"         // the job's context was cancelled

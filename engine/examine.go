@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/pinion-zk/pinion/gpu"
@@ -40,6 +41,9 @@ func (e *Engine) examine(ctx context.Context, curve groth16.Curve) (fault, err e
 	fault = e.proveKnown(ctx, k, slots[0])
 	if stop := interrupted(ctx); fault != nil && stop != nil {
 		return nil, stop
+	}
+	if errors.Is(fault, gpu.ErrMemory) {
+		return nil, e.deviceError(ctx, fault)
 	}
 	return fault, nil
 }

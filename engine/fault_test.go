@@ -40,7 +40,7 @@ func TestP4WrongProofOnceIsMadeAgain(t *testing.T) {
 
 func TestP4OnlyWrongProofsAreMadeAgain(t *testing.T) {
 	tasks := 0
-	r := newRig(t, withBatch(1), withDevice(func(d *device) {
+	r := newRig(t, withDevice(func(d *device) {
 		d.wrong = func(*groth16.ProvingKey) bool { tasks++; return tasks == 2 }
 	}))
 	req := multiply(t, 3, 5)
@@ -145,7 +145,7 @@ func TestP7FailInEachPhase(t *testing.T) {
 	} {
 		for _, synthesis := range []gpu.Synthesis{gpu.OnHost, gpu.OnDevice} {
 			t.Run(c.name+"/"+string(synthesis), func(t *testing.T) {
-				r := newRig(t, withSynthesis(synthesis), withBatch(1))
+				r := newRig(t, withSynthesis(synthesis))
 				if c.device != nil {
 					r.device.set(c.device)
 				}

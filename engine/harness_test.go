@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"testing"
 
@@ -74,6 +75,7 @@ type rig struct {
 	catalogue *circuit.Catalogue
 	device    *device
 	executor  *gpu.Executor
+	queue     int // tasks that may wait for the device
 	budget    *pool.Budget
 	pool      *pool.Pool
 }
@@ -84,7 +86,7 @@ func withBudget(bytes int64) option {
 	return func(r *rig, _ *Config) { r.budget = pool.NewBudget(bytes) }
 }
 func withSynthesis(s gpu.Synthesis) option { return func(_ *rig, c *Config) { c.Synthesis = s } }
-func withBatch(n int) option               { return func(_ *rig, c *Config) { c.Batch = n } }
+func withQueue(tasks int) option           { return func(r *rig, _ *Config) { r.queue = tasks } }
 func withDevice(change func(*device)) option {
 	return func(r *rig, _ *Config) { change(r.device) }
 }
@@ -105,7 +107,7 @@ func openCatalogue(t *testing.T, dir string) *circuit.Catalogue {
 // newRig starts an engine, and at the end of the test closes it and expects all memory back.
 func newRig(t *testing.T, options ...option) *rig {
 	t.Helper()
-	r := &rig{t: t, device: newDevice(), budget: pool.NewBudget(1 << 30)}
+	r := &rig{t: t, device: newDevice(), queue: 1, budget: pool.NewBudget(1 << 30)}
 	config := Config{CalculatorMemory: 64 << 20}
 	for _, o := range options {
 		o(r, &config)
@@ -115,7 +117,7 @@ func newRig(t *testing.T, options ...option) *rig {
 	}
 	r.budget.OnFault(func(err error) { t.Errorf("memory: %v", err) })
 	r.pool = pool.NewPool(r.budget, pool.HugePages{})
-	executor, err := gpu.NewExecutor(r.device, 1)
+	executor, err := gpu.NewExecutor(r.device, r.queue)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -272,7 +274,8 @@ func multiply(t *testing.T, a, b uint64) Request {
 // device is the CPU device, told to fail.
 type device struct {
 	gpu.Device
-	info gpu.Info
+	info  gpu.Info
+	batch int // inputs that it computes at once
 
 	mu    sync.Mutex
 	keys  map[gpu.Key]*groth16.ProvingKey
@@ -280,16 +283,23 @@ type device struct {
 	begin func(*groth16.ProvingKey) error // what Begin fails with
 	end   func(*groth16.ProvingKey) error // what a run fails with
 	wrong func(*groth16.ProvingKey) bool  // whether a run's proofs are swapped for others
+	bad   func(gpu.Input) bool            // what a run has against an input
 	gate  chan struct{}                   // if not nil, each run takes a token before it is done
 	begun chan struct{}                   // if not nil, gets a token for each run that begins
 }
 
 func newDevice() *device {
 	cpu := gpu.NewCPU()
-	return &device{Device: cpu, info: cpu.Info(), keys: make(map[gpu.Key]*groth16.ProvingKey)}
+	return &device{Device: cpu, info: cpu.Info(), batch: 1, keys: make(map[gpu.Key]*groth16.ProvingKey)}
 }
 
 func (d *device) Info() gpu.Info { return d.info }
+
+func (d *device) Footprint(pk *groth16.ProvingKey) (gpu.Footprint, error) {
+	footprint, err := d.Device.Footprint(pk)
+	footprint.Batch = d.batch
+	return footprint, err
+}
 
 // set changes what the device does from now on.
 func (d *device) set(change func(*device)) {
@@ -333,6 +343,9 @@ func (d *device) Begin(task *gpu.Task) (gpu.Run, error) {
 	if d.end != nil {
 		r.err = d.end(pk)
 	}
+	if i := slices.IndexFunc(task.Inputs, d.refuses); i >= 0 {
+		r.err = &gpu.InputError{Input: i, Err: errors.New("refused")}
+	}
 	if d.wrong != nil && d.wrong(pk) {
 		r.swap = foreignProof(pk.Curve)
 	}
@@ -346,6 +359,8 @@ func (d *device) Begin(task *gpu.Task) (gpu.Run, error) {
 	}()
 	return r, nil
 }
+
+func (d *device) refuses(in gpu.Input) bool { return d.bad != nil && d.bad(in) }
 
 type deviceRun struct {
 	gpu.Run

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/pinion-zk/pinion/circuit"
+	"github.com/pinion-zk/pinion/gpu"
 )
 
 // A Job is a request that was admitted. Its methods are called by one goroutine at a time.
@@ -68,9 +69,14 @@ func (j *Job) prove(ctx context.Context) error {
 	}
 	j.results = make([]Result, len(all))
 	wrong, err := j.attempt(ctx, all)
+	for errors.Is(err, gpu.ErrAgain) { // each time another job is at its end
+		wrong, err = j.again(ctx, all)
+	}
 	if err != nil || len(wrong) == 0 {
 		return err
 	}
+	j.attempts++
+	j.engine.count.again.Add(1)
 	wrong, err = j.again(ctx, wrong)
 	if err != nil {
 		return err
@@ -82,17 +88,16 @@ func (j *Job) prove(ctx context.Context) error {
 	return j.verdict(ctx, wrong[0])
 }
 
-// again makes proofs once more. The first attempt's memory went back long ago, so this one waits for its own.
-func (j *Job) again(ctx context.Context, wrong []int) ([]int, error) {
-	j.engine.count.again.Add(1)
-	j.attempts++
-	admitting, phase := j.enter(ctx, PhaseAdmit, wrong[0])
-	err := j.acquire(admitting, len(wrong))
+// again makes proofs once more, and returns those that don't verify. The first attempt's memory went back long ago, so this one waits
+// for its own.
+func (j *Job) again(ctx context.Context, witnesses []int) (wrong []int, err error) {
+	admitting, phase := j.enter(ctx, PhaseAdmit, witnesses[0])
+	err = j.acquire(admitting, len(witnesses))
 	j.phases.Admit += phase.end(err)
 	if err != nil {
 		return nil, err
 	}
-	return j.attempt(ctx, wrong)
+	return j.attempt(ctx, witnesses)
 }
 
 // verdict says whose fault it is that a proof didn't verify twice.

@@ -129,6 +129,9 @@ func (t *residency) load(ctx context.Context, r *resident) (err error) {
 		return err
 	}
 	key, err := t.engine.config.Executor.Load(ctx, opened.Key())
+	if errors.Is(err, gpu.ErrMemory) && t.engine.memory != nil {
+		t.reclaimDevice(r.footprint.Key) // others have some of the device: leave room for the next who tries
+	}
 	if err != nil {
 		return errors.Join(t.engine.deviceError(ctx, err), opened.Close())
 	}

@@ -29,7 +29,7 @@ func (c *cpu) Info() Info {
 // there is one proof at a time.
 func (c *cpu) Footprint(pk *groth16.ProvingKey) (Footprint, error) {
 	prover, proof, err := pk.ProverBytes()
-	return Footprint{Key: prover + proof}, err
+	return Footprint{Key: prover + proof, Batch: 1}, err
 }
 
 func (c *cpu) Load(pk *groth16.ProvingKey) (Key, error) {
@@ -105,7 +105,7 @@ func (r *cpuRun) prove(p *groth16.Prover, inputs []Input) {
 		}
 		r.err = guard(func() error { return r.one(p, in, read) })
 		if r.err != nil {
-			r.err = fmt.Errorf("input %d: %w", i, r.err)
+			r.err = &InputError{Input: i, Err: r.err}
 			return
 		}
 	}

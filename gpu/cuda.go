@@ -116,7 +116,7 @@ func (c *Card) Footprint(pk *groth16.ProvingKey) (Footprint, error) {
 	if err := e.err(c.lib.circuitFootprint(c.handle, keySizes(pk), &footprint, &e)); err != nil {
 		return Footprint{}, fmt.Errorf("size of the circuit on %s: %w", c.info.Name, err)
 	}
-	return Footprint{Key: footprint.device}, nil
+	return Footprint{Key: footprint.device, Batch: int(footprint.batch)}, nil
 }
 
 // Close implements Device.

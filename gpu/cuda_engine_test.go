@@ -38,7 +38,7 @@ func newProver(t *testing.T) *prover {
 	budget.OnFault(func(err error) { t.Errorf("memory: %v", err) })
 	buffers := pool.NewPool(budget, card.Pinned(pool.HugePages{}))
 	p.Engine = engine.New(engine.Config{
-		Catalogue: p.catalogue, Executor: executor, Budget: budget, Pool: buffers, Batch: 2, CalculatorMemory: 64 << 20,
+		Catalogue: p.catalogue, Executor: executor, Budget: budget, Pool: buffers, CalculatorMemory: 64 << 20,
 	})
 	t.Cleanup(func() {
 		ctx := context.WithoutCancel(t.Context())

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"strconv"
+	"strings"
 )
 
 var (
@@ -70,8 +72,19 @@ func (e *cError) err(result int32) error {
 		return fmt.Errorf("%w: %s", ErrMemory, text)
 	case codeFault:
 		return fmt.Errorf("%w: %s", ErrFault, text)
-	case codeInvalid, codeWitness, codeInternal:
+	case codeWitness:
+		return witnessError(string(text))
+	case codeInvalid, codeInternal:
 		return fmt.Errorf("%s", text)
 	}
 	return fmt.Errorf("unknown result %d: %s", result, text)
+}
+
+// witnessError makes an InputError of a text that begins with the number of the input, as the library's do.
+func witnessError(text string) error {
+	number, what, _ := strings.Cut(strings.TrimPrefix(text, "input "), ": ")
+	if input, err := strconv.Atoi(number); err == nil {
+		return &InputError{Input: input, Err: errors.New(what)}
+	}
+	return errors.New(text)
 }

@@ -49,7 +49,7 @@ func (k *cardKey) inputs(t *Task) ([]cInput, error) {
 	order := k.pk.Curve.ScalarModulus()
 	for i, in := range t.Inputs {
 		if err := k.checkInput(in); err != nil {
-			return nil, fmt.Errorf("input %d: %w", i, err)
+			return nil, &InputError{Input: i, Err: err}
 		}
 		inputs[i] = cInput{witness: address(in.Witness), a: address(in.A), b: address(in.B)}
 		for _, scalar := range []*[32]byte{&inputs[i].r, &inputs[i].s} {

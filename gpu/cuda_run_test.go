@@ -111,7 +111,7 @@ func TestCUDAResult(t *testing.T) {
 		t.Error("another proof than the card's")
 	}
 	timings.Wait, timings.Total = 0, 0 // the executor's
-	if want := (Timings{Upload: time.Millisecond, Synthesis: 2 * time.Millisecond, NTT: 3 * time.Millisecond,
+	if want := (Timings{Batch: 2, Upload: time.Millisecond, Synthesis: 2 * time.Millisecond, NTT: 3 * time.Millisecond,
 		MSM: (4 + 5 + 6 + 7 + 8 + 9) * time.Millisecond, Finish: 10 * time.Millisecond}); timings != want {
 		t.Errorf("timings %+v, want %+v", timings, want)
 	}
@@ -195,7 +195,7 @@ func TestCUDARefusesLargeCircuits(t *testing.T) {
 	pk.Vars = 1
 	_, err = s.Load(t.Context(), pk)
 	wantText(t, err, "proving key: a domain of 0, expected a power of two up to 268435456")
-	if footprint, err := s.Footprint(pk); err != nil || footprint != (Footprint{Key: 1}) {
+	if footprint, err := s.Footprint(pk); err != nil || footprint != (Footprint{Key: 1, Batch: 1}) {
 		t.Errorf("footprint %+v, %v", footprint, err)
 	}
 }

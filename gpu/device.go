@@ -51,8 +51,9 @@ const (
 
 // Footprint is memory in bytes, of the device (Info.Memory), or of the host where the device has none of its own.
 type Footprint struct {
-	Key  int64 // while the key is loaded, beside the mapped key
-	Task int64 // while a task is computed, beside its inputs, however many they are
+	Key   int64 // while the key is loaded, beside the mapped key
+	Task  int64 // while a task is computed, beside its inputs, however many they are
+	Batch int   // not memory: the inputs that are computed at once, at least 1. A task of more is computed in parts.
 }
 
 // Key is a proving key that is ready on a device.
@@ -89,6 +90,7 @@ type Run interface {
 // Timings are the phases of a task. On devices that overlap phases they need not add up to the total.
 type Timings struct {
 	Wait      time.Duration // from Submit to begin
+	Batch     int           // inputs that were computed together, those of others included: the phases are of all of them
 	Upload    time.Duration
 	Synthesis time.Duration
 	NTT       time.Duration

@@ -28,6 +28,11 @@
 // Tasks begin in the order they were submitted; Info.Overlap says how many may be begun at once, so that a card copies the input of
 // one while it computes another. Once begun, a task goes on to its end.
 //
+// A card proves many small witnesses at once in little more time than one. So when a task begins, those that wait with the same key
+// begin with it, up to Footprint.Batch inputs. An idle device takes what is there. One that works lets a task that isn't a whole batch
+// wait for more, until it is idle or something else waits behind that task. Each task has its own proofs, its own end and its own
+// context; if the input of one is bad, the others end with ErrAgain.
+//
 // # CUDA
 //
 // The kernels are in csrc, and in a library of their own, which OpenCUDA loads: `make cuda` builds it. The same kernels for the

@@ -35,15 +35,14 @@ type Executor struct {
 
 	// Of the executor's goroutine only.
 	flights  int
-	keys     map[Key]int // loaded keys, and how many flights use each
+	keys     map[Key]*loaded
 	watchers sync.WaitGroup
 }
 
-// flight is a task that has begun.
-type flight struct {
-	*request
-	run         Run
-	begun, done time.Time
+// loaded is what the executor knows of a key.
+type loaded struct {
+	flights int // that use it
+	batch   int // inputs that the device computes at once
 }
 
 // owned are the devices that have an executor.
@@ -64,7 +63,7 @@ func NewExecutor(dev Device, queue int) (*Executor, error) {
 		queue:    newQueue(queue),
 		finished: make(chan *flight),
 		stopped:  make(chan struct{}),
-		keys:     make(map[Key]int),
+		keys:     make(map[Key]*loaded),
 	}
 	go e.work()
 	return e, nil
@@ -82,7 +81,7 @@ func (e *Executor) Footprint(pk *groth16.ProvingKey) (Footprint, error) {
 func (e *Executor) Queued() int { return e.queue.tasks() }
 
 // Submit puts a task into the queue, and blocks while that is full. Until the task begins, the end of ctx takes it out of the
-// queue, and it never starts; later it has no effect.
+// queue, and it never starts; later it has no effect. Tasks of one key that wait are computed together, as many as make a batch.
 func (e *Executor) Submit(ctx context.Context, t *Task) (*Ticket, error) {
 	if len(t.Inputs) == 0 {
 		return nil, errors.New("gpu: task without an input")
@@ -107,8 +106,12 @@ func (e *Executor) Load(ctx context.Context, pk *groth16.ProvingKey) (Key, error
 		if fault := e.Healthy(); fault != nil {
 			return unhealthy(fault)
 		}
+		footprint, err := e.device.Footprint(pk)
+		if err != nil {
+			return err
+		}
 		if key, err = e.device.Load(pk); err == nil {
-			e.keys[key] = 0
+			e.keys[key] = &loaded{batch: footprint.Batch}
 		}
 		return err
 	}})
@@ -119,7 +122,7 @@ func (e *Executor) Load(ctx context.Context, pk *groth16.ProvingKey) (Key, error
 // unload that has not begun. When the executor is closed, so is every key: ErrClosed.
 func (e *Executor) Unload(ctx context.Context, k Key) error {
 	return e.call(&request{ctx: ctx, quiet: k, call: func() error {
-		if _, loaded := e.keys[k]; !loaded {
+		if e.keys[k] == nil {
 			return errNotLoaded
 		}
 		delete(e.keys, k)
@@ -178,7 +181,7 @@ func (e *Executor) work() {
 	runtime.LockOSThread()
 	defer close(e.stopped)
 	for {
-		for r := e.queue.next(e.ready); r != nil; r = e.queue.next(e.ready) {
+		for r := e.next(); r != nil; r = e.next() {
 			e.start(r)
 		}
 		if e.flights == 0 && e.queue.isClosed() {
@@ -195,27 +198,48 @@ func (e *Executor) work() {
 	owned.Delete(e.device)
 }
 
-// ready says whether the request at the head of the queue may start. A task for a device that has failed may: it ends at once.
-func (e *Executor) ready(r *request) bool {
-	if r.task != nil {
-		return e.flights < max(e.info.Overlap, 1) || e.Healthy() != nil
+func (e *Executor) next() []*request { return e.queue.next(e.turn, e.batch) }
+
+// turn says whether the request at the head of the queue may start. While the device works, a task waits until it is a whole batch,
+// unless that keeps others waiting; an idle device takes what is there. A task for a device that has failed starts, and ends at once.
+func (e *Executor) turn(head *request) turn {
+	switch {
+	case head.task == nil:
+		if k := e.keys[head.quiet]; k != nil && k.flights > 0 {
+			return notNow
+		}
+		return now
+	case e.flights == 0 || e.Healthy() != nil:
+		return now
+	case e.flights < e.info.Overlap:
+		return ifFull
 	}
-	return r.quiet == nil || e.keys[r.quiet] == 0
+	return notNow
 }
 
-func (e *Executor) start(r *request) {
-	r.ticket.begun.fire()
-	if r.task == nil {
+// batch is how many inputs the device computes at once with a key.
+func (e *Executor) batch(k Key) int {
+	if known := e.keys[k]; known != nil {
+		return known.batch
+	}
+	return 1 // a task of it ends at once
+}
+
+func (e *Executor) start(requests []*request) {
+	for _, r := range requests {
+		r.ticket.begun.fire()
+	}
+	if r := requests[0]; r.task == nil {
 		r.ticket.end(nil, Timings{}, e.ask(r.call))
 		return
 	}
-	f := &flight{request: r, begun: time.Now()}
+	f := newFlight(requests)
 	if err := e.begin(f); err != nil {
-		r.ticket.end(nil, Timings{Wait: f.begun.Sub(r.enqueued)}, err)
+		f.end(nil, Timings{}, err)
 		return
 	}
 	e.flights++
-	e.keys[r.task.Key]++
+	e.keys[f.task.Key].flights++
 	e.watchers.Go(func() { e.watch(f) })
 }
 
@@ -223,7 +247,7 @@ func (e *Executor) begin(f *flight) error {
 	if fault := e.Healthy(); fault != nil {
 		return unhealthy(fault)
 	}
-	if _, loaded := e.keys[f.task.Key]; !loaded {
+	if e.keys[f.task.Key] == nil {
 		return errNotLoaded
 	}
 	return e.ask(func() (err error) {
@@ -236,7 +260,7 @@ func (e *Executor) begin(f *flight) error {
 func (e *Executor) watch(f *flight) {
 	select {
 	case <-f.run.Uploaded():
-		f.ticket.uploaded.fire()
+		f.uploaded()
 		<-f.run.Done()
 	case <-f.run.Done():
 	}
@@ -254,14 +278,10 @@ func (e *Executor) finish(f *flight) {
 		}
 		return err
 	})
-	if err != nil {
-		proofs = nil
-	}
-	timings.Wait = f.begun.Sub(f.enqueued)
 	timings.Total = f.done.Sub(f.begun)
 	e.flights--
-	e.keys[f.task.Key]--
-	f.ticket.end(proofs, timings, err)
+	e.keys[f.task.Key].flights--
+	f.end(proofs, timings, err)
 }
 
 // ask calls the device, and takes note of a fault.

@@ -64,7 +64,7 @@ func TestTaskGoesThroughItsPhases(t *testing.T) {
 		if err != nil || len(proofs) != 3 || proofs[0].Curve != 3 || proofs[2].Curve != 5 {
 			t.Errorf("result %v, %v", proofs, err)
 		}
-		if want := (Timings{MSM: 5, Total: 5 * time.Second}); timings != want {
+		if want := (Timings{Batch: 3, MSM: 5, Total: 5 * time.Second}); timings != want {
 			t.Errorf("timings %+v, want %+v", timings, want)
 		}
 		mustClose(t, e)
@@ -429,7 +429,7 @@ func TestRefused(t *testing.T) {
 	}
 	ticket := submit(t, e, t.Context(), &fakeKey{n: 9}, 1)
 	wantErr(t, ticket, errNotLoaded)
-	if f, err := e.Footprint(nil); err != nil || f != (Footprint{7, 8}) || e.Info().Name != "fake" {
+	if f, err := e.Footprint(nil); err != nil || f != (Footprint{7, 8, 1}) || e.Info().Name != "fake" {
 		t.Errorf("footprint %+v, %v; info %+v", f, err, e.Info())
 	}
 	mustClose(t, e)

@@ -19,9 +19,11 @@ type fake struct {
 	loadErr   error
 	unloadErr error
 	panics    string // the method that panics
+	batch     int    // Footprint.Batch
 
 	mu      sync.Mutex
 	calls   []string
+	runs    []*fakeRun
 	threads map[int]bool
 }
 
@@ -29,6 +31,7 @@ func newFake(overlap int) *fake {
 	return &fake{
 		info:    Info{Name: "fake", Kind: CUDA, Memory: 1 << 30, Synthesis: OnDevice, Overlap: overlap},
 		begun:   make(chan *fakeRun, 100),
+		batch:   1,
 		threads: make(map[int]bool),
 	}
 }
@@ -46,7 +49,7 @@ func (d *fake) called(format string, args ...any) {
 
 func (d *fake) Info() Info { return d.info }
 func (d *fake) Footprint(*groth16.ProvingKey) (Footprint, error) {
-	return Footprint{Key: 7, Task: 8}, nil
+	return Footprint{Key: 7, Task: 8, Batch: d.batch}, nil
 }
 
 func (d *fake) Load(pk *groth16.ProvingKey) (Key, error) {
@@ -67,6 +70,9 @@ func (d *fake) Begin(t *Task) (Run, error) {
 	for i := range r.proofs {
 		r.proofs[i] = &groth16.Proof{Curve: groth16.Curve(t.Inputs[i].Witness[0])}
 	}
+	d.mu.Lock()
+	d.runs = append(d.runs, r)
+	d.mu.Unlock()
 	d.begun <- r
 	return r, nil
 }

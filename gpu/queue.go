@@ -19,7 +19,23 @@ type request struct {
 	forget func() bool // stops watching ctx
 }
 
-// queue is first in, first out. Its tasks are bounded, since each holds buffers; calls, whose callers wait, aren't.
+// joins says whether r can be computed together with the head of the queue: tasks of one key whose inputs are of one kind.
+func (r *request) joins(head *request) bool {
+	return r.task != nil && head.task != nil && r.task.Key == head.task.Key &&
+		(r.task.Inputs[0].A == nil) == (head.task.Inputs[0].A == nil) && r.ctx.Err() == nil
+}
+
+// turn says whether the request at the head of the queue may start.
+type turn int
+
+const (
+	notNow turn = iota
+	ifFull      // a task with a whole batch of inputs, or one that others wait behind: the device is busy anyway
+	now
+)
+
+// queue is first in, first out, but for tasks that join the one at the head. Its tasks are bounded, since each holds buffers; calls,
+// whose callers wait, aren't.
 type queue struct {
 	room   chan struct{} // a token for each task in the queue
 	wake   chan struct{} // one token: the executor should look again
@@ -81,27 +97,67 @@ func (q *queue) cancel(r *request) {
 	}
 }
 
-// next takes the request at the head if it may start, and nil if not. One whose context has ended never gets that far, even
-// if nobody had the time yet to take it out.
-func (q *queue) next(ready func(*request) bool) *request {
+// next takes what may start together: the request at the head and, if that is a task, those behind it that fit into one batch with it.
+// It is nil if the head has to wait. A request whose context has ended never gets that far, even if nobody had the time yet to take it
+// out.
+func (q *queue) next(turnOf func(*request) turn, batchOf func(Key) int) []*request {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	for len(q.items) > 0 {
-		r := q.items[0]
-		cancelled := r.ctx.Err()
-		if cancelled == nil && !ready(r) {
+		head := q.items[0]
+		if err := head.ctx.Err(); err != nil {
+			q.take([]*request{head})
+			head.ticket.end(nil, Timings{}, err)
+			continue
+		}
+		turn := turnOf(head)
+		if turn == notNow {
 			return nil
 		}
-		q.items[0] = nil
-		q.items = q.items[1:]
-		q.left(r)
-		r.forget()
-		if cancelled == nil {
-			return r
+		together := []*request{head}
+		if head.task != nil {
+			batch := batchOf(head.task.Key)
+			var inputs int
+			together, inputs = q.gather(head, batch)
+			if turn == ifFull && inputs < batch && len(together) == len(q.items) {
+				return nil
+			}
 		}
-		r.ticket.end(nil, Timings{}, cancelled)
+		q.take(together)
+		return together
 	}
 	return nil
+}
+
+// gather finds the tasks that make a batch with the head, in their order, and counts their inputs.
+func (q *queue) gather(head *request, batch int) (together []*request, inputs int) {
+	together, inputs = []*request{head}, len(head.task.Inputs)
+	for _, r := range q.items[1:] {
+		if inputs >= batch {
+			break
+		}
+		if r.joins(head) && inputs+len(r.task.Inputs) <= batch {
+			together = append(together, r)
+			inputs += len(r.task.Inputs)
+		}
+	}
+	return together, inputs
+}
+
+// take removes requests, which are in the order of the queue.
+func (q *queue) take(requests []*request) {
+	rest := requests
+	q.items = slices.DeleteFunc(q.items, func(r *request) bool {
+		if len(rest) == 0 || r != rest[0] {
+			return false
+		}
+		rest = rest[1:]
+		return true
+	})
+	for _, r := range requests {
+		q.left(r)
+		r.forget()
+	}
 }
 
 // close refuses all that come and ends all that wait.
