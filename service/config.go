@@ -38,7 +38,7 @@ type Config struct {
 	Synthesis  string        `env:"SYNTHESIS" envDefault:"auto" doc:"where the constraint vectors are computed: on the host into the pool's buffers, or by the device from the witness" form:"auto, host or device"`
 	Memory     Size          `env:"MEMORY" envDefault:"auto" doc:"memory budget; auto is the smaller of the cgroup limit and the memory available, less a margin" form:"auto, or a size such as 512MiB or 24GiB"`
 	Calculator Size          `env:"CALCULATOR_MEMORY" envDefault:"512MiB" doc:"memory that computing one witness from inputs may take; a job with inputs reserves it" form:"a size from 1MiB to 4GiB, such as 512MiB"`
-	Jobs       int           `env:"JOBS" envDefault:"2" doc:"jobs in hand at once: one proves while the next is prepared" form:"a whole number from 1 to 256"`
+	Jobs       Jobs          `env:"JOBS" envDefault:"auto" doc:"jobs in hand at once; auto keeps the device busy: the tasks that it takes and one that is made ready, each a whole batch of jobs where a GPU proves small circuits" form:"auto, or a whole number from 1 to 256"`
 	Worker     string        `env:"WORKER" doc:"name of this worker in results and leases; when empty, host name and process number" form:"1 to 64 characters of A-Z a-z 0-9 _ -"`
 	AckWait    time.Duration `env:"ACK_WAIT" envDefault:"30s" doc:"time without a heartbeat after which a job goes to another worker; all workers and pinion provision must agree" form:"a duration from 1s to 1h, such as 30s"`
 	Grace      time.Duration `env:"GRACE" envDefault:"30s" doc:"time that running jobs have to finish after SIGTERM" form:"a duration from 0s to 24h, such as 30s"`
@@ -137,7 +137,6 @@ func (c *Config) check(unparsed map[string]bool) (faults []error) {
 	is(deviceForm.MatchString(c.Device), "DEVICE", c.Device)
 	oneOf("SYNTHESIS", c.Synthesis, "auto", "host", "device")
 	is(c.Calculator >= 1<<20 && c.Calculator <= 4<<30, "CALCULATOR_MEMORY", c.Calculator)
-	is(c.Jobs >= 1 && c.Jobs <= 256, "JOBS", c.Jobs)
 	is(c.Worker == "" || tokenForm.MatchString(c.Worker), "WORKER", c.Worker)
 	is(c.AckWait >= time.Second && c.AckWait <= time.Hour, "ACK_WAIT", c.AckWait)
 	is(c.Grace >= 0 && c.Grace <= 24*time.Hour, "GRACE", c.Grace)

@@ -27,7 +27,7 @@ func TestDefaults(t *testing.T) {
 	if !tokenForm.MatchString(c.Worker) {
 		t.Errorf("worker name %q", c.Worker)
 	}
-	if c.Jobs != 2 || c.AckWait != 30*time.Second || c.Memory != 0 || len(c.Replies) != 3 {
+	if c.Jobs != 0 || c.AckWait != 30*time.Second || c.Memory != 0 || len(c.Replies) != 3 {
 		t.Errorf("%+v", c)
 	}
 }
@@ -49,8 +49,8 @@ func TestValues(t *testing.T) {
 
 func TestBadConfig(t *testing.T) {
 	tests := []struct{ env, want string }{
-		{"PINION_JOBS=many", `PINION_JOBS: found "many", expected a whole number from 1 to 256`},
-		{"PINION_JOBS=0", `PINION_JOBS: found "0", expected a whole number from 1 to 256`},
+		{"PINION_JOBS=many", `PINION_JOBS: found "many", expected auto, or a whole number from 1 to 256`},
+		{"PINION_JOBS=0", `PINION_JOBS: found "0", expected auto, or a whole number from 1 to 256`},
 		{"PINION_MEMORY=lots", `PINION_MEMORY: found "lots", expected auto, or a size such as 512MiB or 24GiB`},
 		{"PINION_MEMORY=-1GiB", `PINION_MEMORY: found "-1GiB", expected auto, or a size such as 512MiB or 24GiB`},
 		{"PINION_ACK_WAIT=30", `PINION_ACK_WAIT: found "30", expected a duration from 1s to 1h, such as 30s`},

@@ -27,6 +27,8 @@ type handler struct {
 
 	// elsewhere tells whether other workers may have the circuit, which this one doesn't.
 	elsewhere func(ctx context.Context, ref circuit.Ref) bool
+	// weigh tells what a job is of the worker's work, and returns what tells that it is proven.
+	weigh func(ref circuit.Ref, witnesses int) (done func())
 }
 
 // handOn is how long a job that this worker can't take stays away before it is offered again.
@@ -38,6 +40,7 @@ func (h *handler) Prove(ctx context.Context, d *queue.Delivery) (*queue.Outcome,
 	if err != nil {
 		return nil, &queue.Failure{Code: queue.CodeInvalidJob, Msg: err.Error(), Err: err}
 	}
+	defer h.weigh(ref, len(d.Job.Witnesses))()
 	out, err := h.engine.Prove(ctx, request(ref, d))
 	if err != nil {
 		err = h.failure(ctx, ref, err)
@@ -92,6 +95,8 @@ func (h *handler) failure(ctx context.Context, ref circuit.Ref, err error) error
 		if exceeds, ok := errors.AsType[*pool.ExceedsError](err); ok {
 			return &queue.Defer{After: handOn, Reason: fmt.Sprintf("needs %s of memory, the worker has %s in all", Size(exceeds.Want), Size(exceeds.Total))}
 		}
+	case engine.CodeMemory:
+		return &queue.Defer{After: handOn, Reason: ofEngine.Err.Error()}
 	case engine.CodeUnknownCircuit, engine.CodeWrongDigest:
 		if h.elsewhere(ctx, ref) {
 			return &queue.Defer{After: handOn, Reason: ofEngine.Err.Error()}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/pinion-zk/pinion/circuit"
 	"github.com/pinion-zk/pinion/engine"
+	"github.com/pinion-zk/pinion/gpu"
 	"github.com/pinion-zk/pinion/pool"
 	"github.com/pinion-zk/pinion/queue"
 )
@@ -51,6 +52,7 @@ func newHandler(t *testing.T, e proves) (*handler, *metric.ManualReader) {
 		engine:    e,
 		metrics:   &metrics{jobs: jobs, phases: phases},
 		log:       slog.New(slog.DiscardHandler),
+		weigh:     func(circuit.Ref, int) func() { return func() {} },
 		elsewhere: func(_ context.Context, ref circuit.Ref) bool { return ref.Digest.String() == digestB },
 	}, reader
 }
@@ -139,6 +141,8 @@ func TestFailures(t *testing.T) {
 			&queue.Defer{After: handOn, Reason: "the circuit has another digest"}, "deferred:1"},
 		{"too large for this worker", "c@" + digestA, engineError(engine.CodeTooLarge, false, &pool.ExceedsError{Want: 3 << 30, Total: 1 << 30}),
 			&queue.Defer{After: handOn, Reason: "needs 3GiB of memory, the worker has 1GiB in all"}, "deferred:1"},
+		{"the device is full", "c@" + digestA, engineError(engine.CodeMemory, true, gpu.ErrMemory),
+			&queue.Defer{After: handOn, Reason: "out of memory"}, "deferred:1"},
 		{"the queue's own reason stands", "c@" + digestA, engineError(engine.CodeInternal, true, fmt.Errorf("witness 0: %w", missing)), missing, "witness_missing:1"},
 		{"anything else", "c@" + digestA, fs.ErrPermission, fs.ErrPermission, "internal:1"},
 	}

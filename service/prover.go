@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"runtime"
 
 	"go.opentelemetry.io/otel/trace"
 
@@ -22,9 +23,11 @@ type Prover struct {
 	Engine    *engine.Engine
 	Catalogue *circuit.Catalogue
 
-	budget   *pool.Budget
+	budget   *pool.Budget // without that of messages, which is set aside
 	pool     *pool.Pool
 	executor *gpu.Executor
+	jobs     int // most in hand
+	hand     *hand
 }
 
 // NewProver opens the catalogue and the device, within the memory budget.
@@ -43,11 +46,17 @@ func (c *Config) NewProver(log *slog.Logger, tracer trace.Tracer) (*Prover, erro
 	if err != nil {
 		return nil, err
 	}
-	executor, err := gpu.NewExecutor(device, c.Jobs)
+	jobs, tasks := c.Jobs.limits(device.Info(), total)
+	messages := int64(jobs) * intakeBytes
+	if messages >= total {
+		return nil, errors.Join(fmt.Errorf("%sJOBS: the messages of %d jobs take %s, %sMEMORY is %s", Prefix, jobs, Size(messages), Prefix, Size(total)),
+			device.Close())
+	}
+	executor, err := gpu.NewExecutor(device, jobs)
 	if err != nil {
 		return nil, errors.Join(err, device.Close())
 	}
-	p := &Prover{Catalogue: catalogue, budget: pool.NewBudget(total), executor: executor}
+	p := &Prover{Catalogue: catalogue, budget: pool.NewBudget(total - messages), executor: executor, jobs: jobs, hand: newHand(tasks)}
 	p.budget.OnFault(func(err error) { log.Error("memory accounting", "error", err) })
 	p.pool = pool.NewPool(p.budget, memory)
 	p.Engine = engine.New(engine.Config{
@@ -55,7 +64,7 @@ func (c *Config) NewProver(log *slog.Logger, tracer trace.Tracer) (*Prover, erro
 		Executor:         executor,
 		Budget:           p.budget,
 		Pool:             p.pool,
-		Workers:          c.Jobs,
+		Workers:          min(jobs, max(2, runtime.GOMAXPROCS(0))),
 		Synthesis:        c.synthesis(),
 		AllowForgeable:   c.Forgeable,
 		CalculatorMemory: int64(c.Calculator),
@@ -101,14 +110,8 @@ func (p *Prover) snapshot() snapshot {
 // healthy returns nil while the device is trusted.
 func (p *Prover) healthy() error { return errors.Join(p.executor.Healthy(), p.Engine.Healthy()) }
 
-// intake reserves room for the message of a job before it is asked for, so that a queue full of jobs doesn't become a heap full of
-// them.
-func (p *Prover) intake(bytes int64) func(ctx context.Context) (release func(), err error) {
-	return func(ctx context.Context) (func(), error) {
-		r, err := p.budget.Reserve(ctx, bytes)
-		if err != nil {
-			return nil, err
-		}
-		return r.Close, nil
-	}
+// weigh says what a job in hand is, and returns what says that it is proven. Of a circuit that isn't loaded it isn't known how many
+// witnesses the device computes at once.
+func (p *Prover) weigh(ref circuit.Ref, witnesses int) (done func()) {
+	return p.hand.weigh(witnesses, p.Engine.Batch(ref))
 }

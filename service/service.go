@@ -168,15 +168,12 @@ func RegisterCircuit(ctx context.Context, client *queue.Client, info circuit.Inf
 	}, replace)
 }
 
-// intakeBytes is what a job's message takes: the message itself and its decoded copy.
-const intakeBytes = 2 << 20
-
 func (s *Service) bind(ctx context.Context, spans *queue.SpanCollector, counts *metrics) (err error) {
 	s.worker, err = queue.NewWorker(ctx, s.nc, queue.WorkerConfig{
 		Name:          s.config.Worker,
-		Handler:       &handler{engine: s.prover.Engine, metrics: counts, log: s.log, elsewhere: s.elsewhere},
-		Jobs:          s.config.Jobs,
-		Intake:        s.prover.intake(intakeBytes),
+		Handler:       &handler{engine: s.prover.Engine, metrics: counts, log: s.log, elsewhere: s.elsewhere, weigh: s.prover.weigh},
+		Jobs:          s.prover.jobs,
+		Intake:        s.prover.hand.take,
 		Healthy:       s.prover.healthy,
 		Started:       s.ready,
 		Grace:         s.config.Grace,
@@ -226,7 +223,7 @@ func (s *Service) Run(ctx context.Context) error {
 
 // ready tells the log, which probes then agree with.
 func (s *Service) ready() {
-	s.log.Info("worker ready", "worker", s.config.Worker, "broker", redactURLs(s.URL()), "http", s.HTTP(), "jobs", s.config.Jobs)
+	s.log.Info("worker ready", "worker", s.config.Worker, "broker", redactURLs(s.URL()), "http", s.HTTP(), "jobs", s.prover.jobs)
 }
 
 // stop takes down what is up, in the one right order: no job is in hand any more, so first what jobs worked on, then the spans that

@@ -22,7 +22,7 @@ func TestUsage(t *testing.T) {
 	}{
 		{[]string{"frobnicate"}, "", `unexpected argument frobnicate`},
 		{[]string{"serve", "--fast"}, "", `unknown flag --fast`},
-		{[]string{"serve"}, "PINION_JOBS=0", `PINION_JOBS: found "0", expected a whole number from 1 to 256`},
+		{[]string{"serve"}, "PINION_JOBS=0", `PINION_JOBS: found "0", expected auto, or a whole number from 1 to 256`},
 		{[]string{"serve"}, "PINION_DEVICE=cuda", `PINION_DEVICE: found "cuda", expected auto, cpu, or cuda:N for CUDA device number N`}, // P6
 		{[]string{"serve"}, "OTEL_TRACES_EXPORTER=zipkin", `telemetry: OTEL_TRACES_EXPORTER: found "zipkin", expected otlp or none`},
 		{[]string{"serve"}, "OTEL_EXPORTER_OTLP_PROTOCOL=http/json", `telemetry: OTEL_EXPORTER_OTLP_PROTOCOL: found "http/json", expected grpc or http/protobuf`},
