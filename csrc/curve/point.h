@@ -22,8 +22,7 @@ struct Affine {
 
 // Xyzz is the point (x / zz, y / zzz) with zz^3 = zzz^2, the one at infinity if zz is zero: memory of zero bytes is points at infinity.
 // The formulas are those of Sutherland in the Explicit-Formulas Database (short Weierstrass, a = 0, XYZZ): madd-2008-s, add-2008-s,
-// dbl-2008-s-1, mdbl-2008-s-1. What
-// is here holds for every pair of points, equal and opposite ones too.
+// dbl-2008-s-1. What is here holds for every pair of points, equal and opposite ones too.
 template <class F>
 struct Xyzz {
     using Coordinate = F;
@@ -46,112 +45,86 @@ struct Xyzz {
         return {x * j, y * i};
     }
 
-    PINION_INLINE void add(const Affine<F> &p) {
-        const bool keep = p.isInfinity(), take = isInfinity();
-        if constexpr (F::lanes == 1) {
-            if (keep) return;
-            if (take) {
-                *this = {p.x, p.y, F::one(), F::one()};
-            } else {
-                sum(p);
-            }
-        } else if (F::any(keep)) {
-            const Xyzz before = *this;
-            apart(p);
-            if (take) *this = {p.x, p.y, F::one(), F::one()};
-            if (keep) *this = before;
-        } else {  // the lanes of an element may not part
-            sum(p);
-            if (take) *this = {p.x, p.y, F::one(), F::one()};
+    PINION_INLINE void add(const Affine<F> &p) { add(p, p.isInfinity()); }
+
+    // add adds p unless keep, which must be so of a point at infinity. Equal and opposite points are rare: they are seen to in a branch
+    // that hands values to a call and back, so that all else stays in registers.
+    PINION_INLINE void add(const Affine<F> &p, bool keep) {
+        const F d = p.x * zz - x;
+        const F r = p.y * zzz - y;
+        const bool take = isInfinity() & !keep;
+        if (take) *this = {p.x, p.y, F::one(), F::one()};
+        keep |= take;
+        const bool same = d.isZero() & !keep;
+        if (F::any(same)) {
+            const bool equal = r.isZero();
+            const Xyzz twice = doubled({p.x, p.y, F::one(), F::one()});
+            if (same) *this = equal ? twice : infinity();
+            keep |= same;
         }
+        step(d, r, x, y, keep);
     }
 
     PINION_INLINE void add(const Xyzz &p) {
-        const bool keep = p.isInfinity(), take = isInfinity();
-        if constexpr (F::lanes == 1) {
+        bool keep = p.isInfinity();
+        const bool take = isInfinity() & !keep;
+        if constexpr (F::lanes == 1) {  // the lanes of an element may not part
             if (keep) return;
             if (take) {
                 *this = p;
-            } else {
-                sum(p);
+                return;
             }
-        } else {
-            const Xyzz old = *this;
-            sum(p);
-            if (take) *this = p;
-            if (keep) *this = old;
         }
-    }
-
-    PINION_CALL void twice() {
-        const F u = y.doubled();
-        const F v = u.squared();
-        const F w = u * v;
-        tangent(w, x * v);
-        zz = zz * v;
-        zzz = zzz * w;
-    }
-
-    // twice is p + p.
-    PINION_CALL static Xyzz twice(const Affine<F> &p) {
-        const F u = p.y.doubled();
-        const F v = u.squared();
-        const F w = u * v;
-        Xyzz r{p.x, p.y, v, w};
-        r.tangent(w, p.x * v);
-        return r;
-    }
-
-  private:
-    // sum adds a point; neither is at infinity. Of opposite points d is zero, and so is zz of their sum.
-    PINION_INLINE void sum(const Affine<F> &p) {
-        const F d = p.x * zz - x;
-        const F r = p.y * zzz - y;
-        const bool equal = d.isZero() & r.isZero();
-        step(d, r, x, y);
-        if (F::any(equal)) {
-            const Xyzz t = twice(p);
-            if (equal) *this = t;
-        }
-    }
-
-    PINION_INLINE void sum(const Xyzz &p) {
         const F u = x * p.zz;
         const F s = y * p.zzz;
         const F d = p.x * zz - u;
         const F r = p.y * zzz - s;
-        const bool equal = d.isZero() & r.isZero();
-        zz = zz * p.zz;
-        zzz = zzz * p.zzz;
-        step(d, r, u, s);
-        if (F::any(equal)) {
-            Xyzz t = p;
-            t.twice();
-            if (equal) *this = t;
+        if (take) *this = p;
+        keep |= take;
+        const bool same = d.isZero() & !keep;
+        if (F::any(same)) {
+            const bool equal = r.isZero();
+            const Xyzz twice = doubled(p);
+            if (same) *this = equal ? twice : infinity();
+            keep |= same;
         }
+        const F nz = zz * p.zz, nzz = zzz * p.zzz;
+        if (!keep) {
+            zz = nz;
+            zzz = nzz;
+        }
+        step(d, r, u, s, keep);
     }
 
-    PINION_CALL void apart(const Affine<F> &p) { sum(p); }
+    PINION_INLINE void twice() { *this = doubled(*this); }
 
-    // step ends an addition: d and r are the differences of the coordinates over the common denominators, u and s the coordinates of
-    // one of the points over them.
-    PINION_INLINE void step(const F &d, const F &r, const F &u, const F &s) {
+  private:
+    // doubled is p + p. It takes and gives values, so that those of its callers can stay in registers.
+    PINION_CALL static Xyzz doubled(Xyzz p) {
+        const F u = p.y.doubled();
+        const F v = u.squared();
+        const F w = u * v;
+        const F s = p.x * v;
+        const F t = p.x.squared();
+        const F m = t.doubled() + t;
+        const F x = m.squared() - s.doubled();
+        return {x, F::combine(m, s - x, -w, p.y), p.zz * v, p.zzz * w};
+    }
+
+    // step ends an addition, unless keep: d and r are the differences of the coordinates over the common denominators, u and s the
+    // coordinates of one of the points over them.
+    PINION_INLINE void step(const F &d, const F &r, const F &u, const F &s, bool keep) {
         const F dd = d.squared();
         const F ddd = d * dd;
         const F q = u * dd;
-        zz = zz * dd;
-        zzz = zzz * ddd;
+        const F nz = zz * dd;
+        if (!keep) zz = nz;
+        const F nzz = zzz * ddd;
+        if (!keep) zzz = nzz;
         const F nx = r.squared() - ddd - q.doubled();
-        y = F::combine(r, q - nx, -s, ddd);
-        x = nx;
-    }
-
-    PINION_INLINE void tangent(const F &w, const F &s) {
-        const F t = x.squared();
-        const F m = t.doubled() + t;
-        const F nx = m.squared() - s.doubled();
-        y = F::combine(m, s - nx, -w, y);
-        x = nx;
+        const F ny = F::combine(r, q - nx, -s, ddd);
+        if (!keep) x = nx;
+        if (!keep) y = ny;
     }
 };
 

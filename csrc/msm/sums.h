@@ -85,20 +85,21 @@ PINION_KERNEL_BOUNDS(128, gatherBlocks<F>) gather(const uint32_t *keys, const En
     const uint64_t next = at + 1 < size ? at + 1 : size - 1;
     entry = entries[next];
     ahead = load<F>(tables[entry & ~negative]);
-    if (k != key) {
-      if (first) {
-        partials.keys[2 * item] = key;
-        store<F>(partials.sums[2 * item], sum);
+    if (sign) point.y = -point.y;
+    const bool none = point.isInfinity() | !on;
+    bool keep = none;
+    if (k != key || i == 0) {
+      if (i != 0) {
+        if (first) partials.keys[2 * item] = key;
+        store<F>(first ? partials.sums[2 * item] : buckets[key], sum);
         first = false;
-      } else {
-        store<F>(buckets[key], sum);
       }
       key = k;
-      sum = Xyzz<F>::infinity();
+      // The first point of a bucket is its sum.
+      sum = none ? Xyzz<F>::infinity() : Xyzz<F>{point.x, point.y, F::one(), F::one()};
+      keep = true;
     }
-    if (sign) point.y = -point.y;
-    if (!on) point = Affine<F>::infinity();
-    sum.add(point);
+    sum.add(point, keep);
   }
   if (!works) return;
   if (first) {
