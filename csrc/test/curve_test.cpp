@@ -28,7 +28,9 @@ void group(const std::string &name, const std::string &field) {
     Xyzz<F> d = over(p[i], z);
     d.twice();
     CHECK(d.toAffine() == doubles[i], "%s, %zu", name.c_str(), i);
-    if (!p[i].isInfinity()) CHECK(Xyzz<F>::twice(p[i]).toAffine() == doubles[i], "%s, %zu", name.c_str(), i);
+    d = Xyzz<F>::from(p[i]);
+    d.twice();
+    CHECK(d.toAffine() == doubles[i], "%s, %zu", name.c_str(), i);
     for (size_t j = 0; j < p.size(); j++) {
       Xyzz<F> mixed = over(p[i], z), same = mixed, full = mixed, plain = Xyzz<F>::from(p[i]);
       plain.add(p[j]);
