@@ -128,6 +128,11 @@ func (e *Engine) onDevice(bytes int64) cost {
 	return cost{device: bytes}
 }
 
+// keyCost is the cost of loading a key; Footprint.Load of it goes back once it is loaded.
+func (e *Engine) keyCost(f gpu.Footprint) cost {
+	return e.onDevice(f.Key).plus(cost{host: f.Host + f.Load})
+}
+
 // slotSizes are the lengths of the buffers that one witness takes.
 func (e *Engine) slotSizes(vars, domain int) []int {
 	if e.config.Synthesis == gpu.OnHost {
@@ -152,7 +157,7 @@ func (e *Engine) acquire(ctx context.Context, ref circuit.Ref, want func(sizes) 
 	if err != nil {
 		return nil, e.admissionError(ctx, ref, err)
 	}
-	job, own := want(s), e.onDevice(s.footprint.Key).plus(cost{host: s.mapped})
+	job, own := want(s), e.keyCost(s.footprint).plus(cost{host: s.mapped})
 	if err := e.fits(job.plus(own)); err != nil {
 		return nil, e.admissionError(ctx, ref, err)
 	}

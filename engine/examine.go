@@ -21,7 +21,7 @@ func (e *Engine) examine(ctx context.Context, curve groth16.Curve) (fault, err e
 		return err, nil
 	}
 	sizes := e.slotSizes(k.key.Vars, k.key.Domain)
-	memory, err := e.reserve(ctx, cost{buffers: sizes}.plus(e.onDevice(footprint.Key+footprint.Task)))
+	memory, err := e.reserve(ctx, cost{buffers: sizes}.plus(e.keyCost(footprint)).plus(e.onDevice(footprint.Task)))
 	if err != nil {
 		return nil, e.hostError(ctx, err)
 	}

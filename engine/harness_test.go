@@ -274,8 +274,9 @@ func multiply(t *testing.T, a, b uint64) Request {
 // device is the CPU device, told to fail.
 type device struct {
 	gpu.Device
-	info  gpu.Info
-	batch int // inputs that it computes at once
+	info          gpu.Info
+	batch         int   // inputs that it computes at once
+	host, staging int64 // Footprint.Host and Load
 
 	mu    sync.Mutex
 	keys  map[gpu.Key]*groth16.ProvingKey
@@ -297,7 +298,7 @@ func (d *device) Info() gpu.Info { return d.info }
 
 func (d *device) Footprint(pk *groth16.ProvingKey) (gpu.Footprint, error) {
 	footprint, err := d.Device.Footprint(pk)
-	footprint.Batch = d.batch
+	footprint.Batch, footprint.Host, footprint.Load = d.batch, d.host, d.staging
 	return footprint, err
 }
 

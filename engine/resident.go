@@ -120,7 +120,7 @@ func (t *residency) await(ctx context.Context, r *resident) error {
 func (t *residency) load(ctx context.Context, r *resident) (err error) {
 	ctx, span := t.engine.config.Tracer.Start(ctx, "load", trace.WithAttributes(
 		attribute.String("pinion.circuit", r.ref.String()),
-		attribute.Int64("pinion.bytes", r.memory.host.Bytes()),
+		attribute.Int64("pinion.bytes", r.memory.host.Bytes()-r.footprint.Load),
 	))
 	loading := stretch{span, time.Now()}
 	defer func() { loading.end(err) }()
@@ -136,6 +136,7 @@ func (t *residency) load(ctx context.Context, r *resident) (err error) {
 		return errors.Join(t.engine.deviceError(ctx, err), opened.Close())
 	}
 	r.circuit, r.key = opened, key
+	r.memory.host.Release(r.footprint.Load)
 	t.engine.count.loads.Add(1)
 	return nil
 }

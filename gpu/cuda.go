@@ -109,6 +109,9 @@ func (c *Card) describe() (about cDeviceInfo, err error) {
 // Info implements Device. Memory is what was free when the card was opened: others may use it too.
 func (c *Card) Info() Info { return c.info }
 
+// staging is the page-locked memory through which the library copies a key: two pieces (csrc/prover/loader.h).
+const staging = 2 * 4 << 20
+
 // Footprint implements Device. What a task needs is part of the key's bytes: it is there from load to unload.
 func (c *Card) Footprint(pk *groth16.ProvingKey) (Footprint, error) {
 	var footprint cFootprint
@@ -116,7 +119,7 @@ func (c *Card) Footprint(pk *groth16.ProvingKey) (Footprint, error) {
 	if err := e.err(c.lib.circuitFootprint(c.handle, keySizes(pk), &footprint, &e)); err != nil {
 		return Footprint{}, fmt.Errorf("size of the circuit on %s: %w", c.info.Name, err)
 	}
-	return Footprint{Key: footprint.device, Batch: int(footprint.batch)}, nil
+	return Footprint{Key: footprint.device, Host: footprint.pinned, Load: staging, Batch: int(footprint.batch)}, nil
 }
 
 // Close implements Device.

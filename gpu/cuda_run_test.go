@@ -195,7 +195,7 @@ func TestCUDARefusesLargeCircuits(t *testing.T) {
 	pk.Vars = 1
 	_, err = s.Load(t.Context(), pk)
 	wantText(t, err, "proving key: a domain of 0, expected a power of two up to 268435456")
-	if footprint, err := s.Footprint(pk); err != nil || footprint != (Footprint{Key: 1, Batch: 1}) {
+	if footprint, err := s.Footprint(pk); err != nil || footprint != (Footprint{Key: 1, Load: staging, Batch: 1}) {
 		t.Errorf("footprint %+v, %v", footprint, err)
 	}
 }

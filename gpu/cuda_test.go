@@ -115,6 +115,43 @@ func TestCUDAFootprint(t *testing.T) {
 	}
 }
 
+// P10: what a key locks of the host is known before it is loaded, and what loading does too.
+func TestCUDAPinnedFootprint(t *testing.T) {
+	r := newRig(t)
+	var ask func(device uintptr, now, most *int64, e *cError) int32
+	bind(&ask, symbol(t, r.card, "pinion_software_pinned"))
+	pinned := func() (now, most int64) {
+		var e cError
+		if err := e.err(ask(r.card.handle, &now, &most, &e)); err != nil {
+			t.Fatal(err)
+		}
+		return now, most
+	}
+	for _, curve := range circuits.Curves {
+		x := openExample(t, "multiplier", curve)
+		footprint, err := r.Footprint(x.ProvingKey())
+		if err != nil {
+			t.Fatal(err)
+		}
+		pinned()
+		key := r.load(x)
+		now, most := pinned()
+		if now != footprint.Host || most > footprint.Host+footprint.Load || most < footprint.Load {
+			t.Errorf("%v: footprint %+v, but %d bytes locked, and %d while it was loaded", x.ProvingKey().Curve, footprint, now, most)
+		}
+		if _, err := r.prove(key, x.witness, x.witness); err != nil {
+			t.Error(err)
+		}
+		if now, most := pinned(); now != footprint.Host || most != footprint.Host {
+			t.Errorf("%d bytes locked after a proof, %d at most, footprint %+v", now, most, footprint)
+		}
+		r.unload(key)
+		if now, _ := pinned(); now != 0 {
+			t.Errorf("%d bytes locked after unloading", now)
+		}
+	}
+}
+
 func TestCUDAInfo(t *testing.T) {
 	r := newRig(t)
 	info := r.Info()

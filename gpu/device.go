@@ -49,10 +49,12 @@ const (
 	OnDevice Synthesis = "device" // inputs carry the witness only
 )
 
-// Footprint is memory in bytes, of the device (Info.Memory), or of the host where the device has none of its own.
+// Footprint is memory in bytes: Key and Task of the device (Info.Memory), or of the host where the device has none of its own.
 type Footprint struct {
 	Key   int64 // while the key is loaded, beside the mapped key
 	Task  int64 // while a task is computed, beside its inputs, however many they are
+	Host  int64 // of the host, for a device with memory of its own, while the key is loaded
+	Load  int64 // of the host, and more, while it is being loaded
 	Batch int   // not memory: the inputs that are computed at once, at least 1. A task of more is computed in parts.
 }
 

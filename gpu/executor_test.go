@@ -429,7 +429,7 @@ func TestRefused(t *testing.T) {
 	}
 	ticket := submit(t, e, t.Context(), &fakeKey{n: 9}, 1)
 	wantErr(t, ticket, errNotLoaded)
-	if f, err := e.Footprint(nil); err != nil || f != (Footprint{7, 8, 1}) || e.Info().Name != "fake" {
+	if f, err := e.Footprint(nil); err != nil || f != (Footprint{Key: 7, Task: 8, Batch: 1}) || e.Info().Name != "fake" {
 		t.Errorf("footprint %+v, %v; info %+v", f, err, e.Info())
 	}
 	mustClose(t, e)

@@ -290,12 +290,23 @@ void *Device::allocatePinned(size_t bytes) {
   check();
   void *memory = due(PINION_FAIL_PINNED_ALLOCATION) ? nullptr : std::malloc(bytes);
   if (!memory) throw Failure(PINION_OUT_OF_MEMORY, "pinned memory: " + std::to_string(bytes) + " bytes");
+  Lock lock(mutex_);
+  pinned_ += int64_t(bytes);
+  mostPinned_ = std::max(mostPinned_, pinned_);
   return memory;
 }
 
-void Device::releasePinned(void *memory, size_t) noexcept {
+void Device::pinned(int64_t &now, int64_t &most) {
+  Lock lock(mutex_);
+  now = pinned_;
+  most = mostPinned_;
+  mostPinned_ = pinned_;
+}
+
+void Device::releasePinned(void *memory, size_t bytes) noexcept {
   Lock lock(mutex_);
   settle();
+  pinned_ -= int64_t(bytes);
   std::free(memory);
 }
 

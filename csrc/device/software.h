@@ -128,6 +128,8 @@ class Device {
   void *allocatePinned(size_t bytes);
   void releasePinned(void *memory, size_t bytes) noexcept;
   int64_t used() const;
+  // pinned tells the bytes of pinned memory that are taken, and the most since it was asked last.
+  void pinned(int64_t &now, int64_t &most);
   // maxTables is the most tables of multiples of a base: they take long to make here.
   int maxTables() const { return 2; }
   // maxBatch is the most proofs at once that the library chooses: few, so that small tests have several parts.
@@ -150,7 +152,7 @@ class Device {
   };
   int ordinal_;
   mutable std::recursive_mutex mutex_;  // of all below, and held while work is done
-  int64_t used_ = 0;
+  int64_t used_ = 0, pinned_ = 0, mostPinned_ = 0;
   bool lost_ = false;
   std::string fault_;
   Trap traps_[8];

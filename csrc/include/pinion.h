@@ -212,6 +212,8 @@ enum {
 PINION_API int32_t pinion_software_fail(pinion_device *device, int32_t what, uint64_t n, pinion_error *error);
 /* How many times that kind of thing has happened since it was last armed or disarmed. */
 PINION_API int32_t pinion_software_count(pinion_device *device, int32_t what, uint64_t *count, pinion_error *error);
+/* Bytes of pinned memory that the device's handle has taken and not given back, and the most since this was asked last. */
+PINION_API int32_t pinion_software_pinned(pinion_device *device, int64_t *now, int64_t *most, pinion_error *error);
 
 #ifdef __cplusplus
 }

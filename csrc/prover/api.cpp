@@ -296,6 +296,14 @@ int32_t pinion_software_count(pinion_device *device, int32_t what, uint64_t *cou
     *count = device->pipeline.device().happened(what);
   });
 }
+
+int32_t pinion_software_pinned(pinion_device *device, int64_t *now, int64_t *most, pinion_error *error) {
+  return guarded(error, [&] {
+    known(device);
+    require(now && most, "no place for the answer");
+    device->pipeline.device().pinned(*now, *most);
+  });
+}
 #endif
 
 }  // extern "C"
