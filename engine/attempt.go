@@ -188,10 +188,10 @@ func (a *attempt) record(ctx context.Context, f *flight, t gpu.Timings, err erro
 		attribute.String("pinion.synthesis", string(a.job.engine.config.Synthesis)),
 		attribute.Int("pinion.proofs", len(f.witnesses)),
 		attribute.Int("pinion.batch", t.Batch),
-		attribute.Int64("pinion.upload_us", t.Upload.Microseconds()),
-		attribute.Int64("pinion.ntt_us", t.NTT.Microseconds()),
-		attribute.Int64("pinion.msm_us", t.MSM.Microseconds()),
 	)
+	for name, took := range t.Phases() {
+		device.span.SetAttributes(attribute.Int64("pinion."+name+"_us", took.Microseconds()))
+	}
 	a.job.phases.Device += device.endAt(done, err)
 }
 

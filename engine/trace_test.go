@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"go.opentelemetry.io/otel/attribute"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 
@@ -34,6 +35,13 @@ func TestSpansAndEvents(t *testing.T) {
 	var names []Phase
 	var load, admit sdktrace.ReadOnlySpan
 	for _, s := range spans.Ended() {
+		if s.Name() == "device" {
+			for _, key := range []attribute.Key{"pinion.batch", "pinion.msm_us", "pinion.sort_us", "pinion.overlapped_us", "pinion.h_us"} {
+				if !slices.ContainsFunc(s.Attributes(), func(a attribute.KeyValue) bool { return a.Key == key }) {
+					t.Errorf("the device's span doesn't tell %s", key)
+				}
+			}
+		}
 		if s.Name() == "process" {
 			continue
 		}

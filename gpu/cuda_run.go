@@ -139,11 +139,18 @@ func (t *cTimings) timings() Timings {
 		return d
 	}
 	return Timings{
-		Upload:    duration(t.upload),
-		Synthesis: duration(t.synthesis),
-		NTT:       duration(t.ntt),
-		MSM:       duration(t.sort, t.a, t.b1, t.b2, t.c, t.h),
-		Finish:    duration(t.finish),
-		Total:     duration(t.total),
+		Upload:     duration(t.upload),
+		Overlapped: duration(t.overlapped),
+		Synthesis:  duration(t.synthesis),
+		NTT:        duration(t.ntt),
+		MSM:        duration(t.sort, t.a, t.b1, t.b2, t.c, t.h),
+		Finish:     duration(t.finish),
+		Total:      duration(t.total),
+		Sort:       duration(t.sort),
+		A:          duration(t.a),
+		B1:         duration(t.b1),
+		B2:         duration(t.b2),
+		C:          duration(t.c),
+		H:          duration(t.h),
 	}
 }

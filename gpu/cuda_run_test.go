@@ -112,7 +112,9 @@ func TestCUDAResult(t *testing.T) {
 	}
 	timings.Wait, timings.Total = 0, 0 // the executor's
 	if want := (Timings{Batch: 2, Upload: time.Millisecond, Synthesis: 2 * time.Millisecond, NTT: 3 * time.Millisecond,
-		MSM: (4 + 5 + 6 + 7 + 8 + 9) * time.Millisecond, Finish: 10 * time.Millisecond}); timings != want {
+		MSM: (4 + 5 + 6 + 7 + 8 + 9) * time.Millisecond, Finish: 10 * time.Millisecond, Overlapped: 12 * time.Millisecond,
+		Sort: 4 * time.Millisecond, A: 5 * time.Millisecond, B1: 6 * time.Millisecond, B2: 7 * time.Millisecond, C: 8 * time.Millisecond,
+		H: 9 * time.Millisecond}); timings != want {
 		t.Errorf("timings %+v, want %+v", timings, want)
 	}
 }

@@ -1,8 +1,6 @@
 package gpu
 
 import (
-	"time"
-
 	"github.com/pinion-zk/pinion/groth16"
 )
 
@@ -87,16 +85,4 @@ type Run interface {
 	// Result is the proofs, in the order of the inputs, or why there are none. It is called once, after Done is closed. A proof that the
 	// device got so wrong that it can't be one is nil.
 	Result() ([]*groth16.Proof, Timings, error)
-}
-
-// Timings are the phases of a task. On devices that overlap phases they need not add up to the total.
-type Timings struct {
-	Wait      time.Duration // from Submit to begin
-	Batch     int           // inputs that were computed together, those of others included: the phases are of all of them
-	Upload    time.Duration
-	Synthesis time.Duration
-	NTT       time.Duration
-	MSM       time.Duration
-	Finish    time.Duration
-	Total     time.Duration // from begin to done
 }

@@ -32,6 +32,7 @@ type Executor struct {
 
 	mu    sync.Mutex // taken after queue.mu, if both
 	fault error
+	stats Stats
 
 	// Of the executor's goroutine only.
 	flights  int
@@ -150,6 +151,13 @@ func (e *Executor) Healthy() error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return e.fault
+}
+
+// Stats are the numbers of now: tasks that failed aren't among them.
+func (e *Executor) Stats() Stats {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.stats
 }
 
 // Condemn declares the device unhealthy: for a fault that only its user can see, such as wrong proofs. The first fault stays.
@@ -278,7 +286,13 @@ func (e *Executor) finish(f *flight) {
 		}
 		return err
 	})
+	timings.Batch = len(f.task.Inputs)
 	timings.Total = f.done.Sub(f.begun)
+	if err == nil {
+		e.mu.Lock()
+		e.stats.add(timings)
+		e.mu.Unlock()
+	}
 	e.flights--
 	e.keys[f.task.Key].flights--
 	f.end(proofs, timings, err)

@@ -67,6 +67,9 @@ func TestTaskGoesThroughItsPhases(t *testing.T) {
 		if want := (Timings{Batch: 3, MSM: 5, Total: 5 * time.Second}); timings != want {
 			t.Errorf("timings %+v, want %+v", timings, want)
 		}
+		if want := (Stats{Tasks: 1, Inputs: 3, Time: timings}); e.Stats() != want {
+			t.Errorf("stats %+v, want %+v", e.Stats(), want)
+		}
 		mustClose(t, e)
 		wantCalls(t, d, "load 1", "begin 3", "result 3", "unload 1", "close")
 	})

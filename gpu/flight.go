@@ -50,7 +50,6 @@ func (f *flight) uploaded() {
 
 // end gives each request its own proofs, or the error.
 func (f *flight) end(proofs []*groth16.Proof, timings Timings, err error) {
-	timings.Batch = len(f.task.Inputs)
 	first := 0
 	for _, r := range f.requests {
 		timings.Wait = f.begun.Sub(r.enqueued)

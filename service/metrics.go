@@ -68,6 +68,7 @@ type snapshot struct {
 	pool    pool.Stats
 	budget  *pool.Budget
 	device  *gpu.Executor
+	work    gpu.Stats
 	healthy bool
 }
 
@@ -88,6 +89,8 @@ var readings = []reading{
 	{"pinion.pool.misses", "", "Buffers that had to be made.", true, func(s *snapshot) int64 { return int64(s.pool.Misses) }},
 	{"pinion.pool.leaked", "", "Buffers that nobody released.", true, func(s *snapshot) int64 { return int64(s.pool.Leaked) }},
 	{"pinion.device.queue", "", "Tasks that wait for the device.", false, func(s *snapshot) int64 { return int64(s.device.Queued()) }},
+	{"pinion.device.tasks", "", "Tasks that the device did.", true, func(s *snapshot) int64 { return s.work.Tasks }},
+	{"pinion.device.inputs", "", "Witnesses of these tasks.", true, func(s *snapshot) int64 { return s.work.Inputs }},
 	{"pinion.device.faults", "", "Errors and wrong answers of the device.", true, func(s *snapshot) int64 { return s.engine.DeviceFaults }},
 	{"pinion.device.healthy", "", "1 while the device is trusted.", false, func(s *snapshot) int64 {
 		if s.healthy {
@@ -112,13 +115,20 @@ func observe(meter metric.Meter, p *Prover) error {
 		faults = append(faults, err)
 		all[i] = instruments[i]
 	}
-	device := metric.WithAttributes(attribute.String("device", p.executor.Info().Name))
-	_, err := meter.RegisterCallback(func(_ context.Context, o metric.Observer) error {
+	times, err := meter.Float64ObservableCounter("pinion.device.time", metric.WithUnit("s"),
+		metric.WithDescription("Time of the device, by the phase of a task; tasks overlap."))
+	faults = append(faults, err)
+	name := attribute.String("device", p.executor.Info().Name)
+	device := metric.WithAttributes(name)
+	_, err = meter.RegisterCallback(func(_ context.Context, o metric.Observer) error {
 		now := p.snapshot()
 		for i, r := range readings {
 			o.ObserveInt64(instruments[i], r.value(&now), device)
 		}
+		for phase, took := range now.work.Time.Phases() {
+			o.ObserveFloat64(times, took.Seconds(), metric.WithAttributes(name, attribute.String("phase", phase)))
+		}
 		return nil
-	}, all...)
+	}, append(all, times)...)
 	return errors.Join(append(faults, err)...)
 }

@@ -103,6 +103,7 @@ func (p *Prover) snapshot() snapshot {
 		pool:    p.pool.Stats(),
 		budget:  p.budget,
 		device:  p.executor,
+		work:    p.executor.Stats(),
 		healthy: p.healthy() == nil,
 	}
 }

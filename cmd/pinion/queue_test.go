@@ -201,7 +201,7 @@ func TestSubmit(t *testing.T) {
 	})
 	t.Run("metrics", func(t *testing.T) {
 		_, body := get(t, web+"/metrics")
-		for _, want := range []string{`pinion_jobs_total{state="done"} 2`, `pinion_jobs_total{state="wrong_digest"} 1`, `pinion_device_healthy{device="`, `pinion_phase_duration_seconds_bucket{circuit="merkle-bn128",phase="device"`, `pinion_memory_budget_bytes{`, `pinion_pool_idle_bytes{`, `pinion_build_info{`} {
+		for _, want := range []string{`pinion_jobs_total{state="done"} 2`, `pinion_jobs_total{state="wrong_digest"} 1`, `pinion_device_healthy{device="`, `pinion_device_time_seconds_total{device="`, `phase="msm"`, `pinion_phase_duration_seconds_bucket{circuit="merkle-bn128",phase="device"`, `pinion_memory_budget_bytes{`, `pinion_pool_idle_bytes{`, `pinion_build_info{`} {
 			if !strings.Contains(body, want) {
 				t.Errorf("no %s in:\n%s", want, body)
 			}
