@@ -3,8 +3,8 @@ package gpu
 import (
 	"errors"
 	"fmt"
-	"runtime"
-	"strings"
+
+	"github.com/pinion-zk/pinion/internal/panics"
 )
 
 // ErrFault is wrapped by an error of a Device after which it can't be trusted or used any more: a sticky error of the driver,
@@ -16,23 +16,8 @@ var ErrFault = errors.New("device fault")
 func guard(f func() error) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			err = fmt.Errorf("%w: panic (%T) at %s", ErrFault, p, panicSite())
+			err = fmt.Errorf("%w: panic (%T) at %s", ErrFault, p, panics.Place())
 		}
 	}()
 	return f()
-}
-
-// panicSite is where the panic that is being recovered was raised: the first frame under the runtime's own.
-func panicSite() string {
-	pcs := make([]uintptr, 32)
-	frames := runtime.CallersFrames(pcs[:runtime.Callers(3, pcs)])
-	for {
-		frame, more := frames.Next()
-		if !strings.HasPrefix(frame.Function, "runtime.") {
-			return fmt.Sprintf("%s:%d", frame.Function, frame.Line)
-		}
-		if !more {
-			return "unknown place"
-		}
-	}
 }

@@ -14,10 +14,12 @@ const module = "github.com/pinion-zk/pinion"
 // house says which packages of ours each folder may import besides its own: nothing is called back across two floors. Folders
 // within one (groth16/internal/bn254) follow the rule of the first.
 var house = map[string][]string{
-	"groth16":  nil,
+	"internal": nil,
+	"groth16":  {"internal"},
 	"pool":     nil,
 	"circuit":  {"groth16"},
-	"gpu":      {"groth16"},
+	"gpu":      {"groth16", "internal"},
+	"csrc":     nil,
 	"engine":   {"gpu", "pool", "circuit", "groth16"},
 	"queue":    nil,
 	"service":  {"queue", "engine", "gpu", "pool", "circuit", "groth16"},

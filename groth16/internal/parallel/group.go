@@ -3,10 +3,10 @@ package parallel
 import (
 	"context"
 	"fmt"
-	"runtime"
-	"strings"
 
 	"golang.org/x/sync/errgroup"
+
+	"github.com/pinion-zk/pinion/internal/panics"
 )
 
 // Group is an errgroup.Group that makes an error of a panic: a *PanicError.
@@ -37,23 +37,8 @@ func guard(f func() error) (err error) {
 		case *PanicError: // of a goroutine that f has waited for
 			err = p
 		default:
-			err = &PanicError{Type: fmt.Sprintf("%T", p), Place: place()}
+			err = &PanicError{Type: fmt.Sprintf("%T", p), Place: panics.Place()}
 		}
 	}()
 	return f()
-}
-
-// place is where the panic that is being recovered was raised: the first frame under the runtime's own.
-func place() string {
-	pcs := make([]uintptr, 32)
-	frames := runtime.CallersFrames(pcs[:runtime.Callers(3, pcs)])
-	for {
-		frame, more := frames.Next()
-		if !strings.HasPrefix(frame.Function, "runtime.") {
-			return fmt.Sprintf("%s:%d", frame.Function, frame.Line)
-		}
-		if !more {
-			return "unknown place"
-		}
-	}
 }
