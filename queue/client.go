@@ -120,6 +120,8 @@ func (c *Client) Cancel(ctx context.Context, id string) error {
 	if err := c.nc.Publish(CancelSubject(id), nil); err != nil {
 		return fmt.Errorf("queue: cancel %s: %w", id, err)
 	}
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout) // a flush needs a deadline
+	defer cancel()
 	return c.nc.FlushWithContext(ctx)
 }
 

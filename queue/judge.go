@@ -82,7 +82,7 @@ func (t *task) again(ctx context.Context, delay time.Duration, change func(*Stat
 		if !t.owns(st) {
 			return ErrLeaseLost
 		}
-		st.State, st.Phase, st.Percent = Queued, "", 0
+		st.State, st.Phase, st.Percent, st.At = Queued, "", 0, time.Now()
 		st.end(why)
 		if change != nil {
 			change(st)

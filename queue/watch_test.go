@@ -55,6 +55,31 @@ func TestWatch(t *testing.T) {
 	}
 }
 
+// A job that was handed on is queued again, which no event tells.
+func TestWatchAfterDeferral(t *testing.T) {
+	t.Parallel()
+	b := startBroker(t)
+	c := b.client()
+	b.submit(c, request("patient"))
+	var ran bool
+	for st, err := range c.Watch(ctx(t), "patient") {
+		switch {
+		case err != nil:
+			t.Fatal(err)
+		case st.State == Running:
+			ran = true
+		case ran && st.State == Queued && st.Deferred == "too large":
+			return
+		case !ran:
+			b.startWorker(func(_ context.Context, d *Delivery) (*Outcome, error) {
+				d.Progress(PhaseAdmit, 0)
+				return nil, &Defer{After: time.Minute, Reason: "too large"}
+			})
+		}
+	}
+	t.Error("the watch ended")
+}
+
 func TestWatchErrors(t *testing.T) {
 	t.Parallel()
 	b := startBroker(t)

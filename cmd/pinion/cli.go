@@ -8,6 +8,7 @@ import (
 	"os/signal"
 	"strings"
 	"syscall"
+	"unicode"
 
 	"github.com/alecthomas/kong"
 
@@ -18,6 +19,8 @@ import (
 type cli struct {
 	Serve     serveCmd     `cmd:"" help:"Run a worker: take jobs off the queue and prove them."`
 	Submit    submitCmd    `cmd:"" help:"Put a job onto the queue."`
+	Jobs      jobsCmd      `cmd:"" help:"List, show, cancel and requeue jobs."`
+	Results   resultsCmd   `cmd:"" help:"Print a job's result, and write its proofs to files."`
 	Prove     proveCmd     `cmd:"" help:"Prove a witness at once, in this process."`
 	Verify    verifyCmd    `cmd:"" help:"Verify a proof."`
 	Circuit   circuitCmd   `cmd:"" help:"Keep the catalogue of circuits."`
@@ -76,7 +79,15 @@ func report(stderr io.Writer, err error) int {
 	return exitCode(err)
 }
 
-func oneLine(text string) string { return strings.ReplaceAll(text, "\n", "; ") }
+// oneLine keeps texts that others wrote from moving the cursor.
+func oneLine(text string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) {
+			return ' '
+		}
+		return r
+	}, strings.ReplaceAll(text, "\n", "; "))
+}
 
 // warnf tells of something that isn't an error but shouldn't go unnoticed.
 func (a *app) warnf(format string, args ...any) {
