@@ -64,6 +64,7 @@ type library struct {
 	circuitFootprint func(device uintptr, key *cKey, footprint *cFootprint, e *cError) int32
 	circuitLoad      func(device uintptr, key *cKey, circuit *uintptr, e *cError) int32
 	circuitUnload    func(circuit uintptr, e *cError) int32
+	multiples        func(device uintptr, curve, group uint32, scalars *byte, n uint64, points *byte, e *cError) int32
 	taskBegin        func(circuit uintptr, inputs *cInput, count uint32, task *uintptr, e *cError) int32
 	taskWaitUploaded func(task uintptr, e *cError) int32
 	taskWaitDone     func(task uintptr, e *cError) int32
@@ -83,6 +84,7 @@ func (l *library) functions() []function {
 		{"pinion_circuit_footprint", &l.circuitFootprint},
 		{"pinion_circuit_load", &l.circuitLoad},
 		{"pinion_circuit_unload", &l.circuitUnload},
+		{"pinion_multiples", &l.multiples},
 		{"pinion_task_begin", &l.taskBegin},
 		{"pinion_task_wait_uploaded", &l.taskWaitUploaded},
 		{"pinion_task_wait_done", &l.taskWaitDone},

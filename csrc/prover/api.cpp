@@ -3,6 +3,7 @@
 #include <mutex>
 #include <set>
 
+#include "../setup/multiples.h"
 #include "host.h"
 #include "pipeline.h"
 
@@ -107,6 +108,15 @@ void closeTask(pinion_task *task) {
   delete task;
 }
 
+using MultiplesOf = void (*)(Device &, const void *, size_t, void *);
+
+MultiplesOf multiplesIn(uint32_t curve, uint32_t group) {
+  require(curve == PINION_BN254 || curve == PINION_BLS12_381, "multiples on no known curve");
+  require(group == PINION_G1 || group == PINION_G2, "multiples in no known group");
+  if (curve == PINION_BN254) return group == PINION_G1 ? multiplesOf<Bn254::G1, Bn254Fr> : multiplesOf<Bn254::G2, Bn254Fr>;
+  return group == PINION_G1 ? multiplesOf<Bls12381::G1, Bls12381Fr> : multiplesOf<Bls12381::G2, Bls12381Fr>;
+}
+
 void closeCircuit(pinion_circuit *circuit) {
   drop(circuit);
   circuit->device->circuits.erase(circuit);
@@ -196,6 +206,17 @@ int32_t pinion_circuit_unload(pinion_circuit *circuit, pinion_error *error) {
     require(!circuit->device->pipeline.busy(*circuit->circuit), "a task uses the circuit");
     circuit->device->pipeline.device().use();
     closeCircuit(circuit);
+  });
+}
+
+int32_t pinion_multiples(pinion_device *device, uint32_t curve, uint32_t group, const void *scalars, uint64_t n, void *points, pinion_error *error) {
+  return guarded(error, [&] {
+    known(device);
+    const MultiplesOf multiples = multiplesIn(curve, group);
+    require(n == 0 || (scalars && points), "no scalars, or no place for the points");
+    device->pipeline.device().use();
+    device->pipeline.device().check();
+    if (n != 0) multiples(device->pipeline.device(), scalars, n, points);
   });
 }
 

@@ -9,6 +9,7 @@
 #include "check.h"
 #include "../msm/msm.h"
 #include "../msm/tables.h"
+#include "../setup/generators.h"
 
 using namespace pinion;
 
@@ -35,55 +36,6 @@ Xyzz<F> times(const Affine<F> &p, const S &n) {
     if (n.w[i / 32] >> (i % 32) & 1) r.add(p);
   }
   return r;
-}
-
-// element is the small integer n.
-template <class F>
-F element(uint32_t n) {
-  F r = F::zero();
-  r.w[0] = n;
-  return F::fromInteger(r);
-}
-
-// somePoint finds a point of the curve, of whatever order: sums don't depend on it where doubling and adding doesn't.
-template <class F>
-Affine<F> generator();
-
-template <>
-Affine<Bn254::G1> generator() {
-  return {Bn254Fq::one(), element<Bn254Fq>(2)};
-}
-
-template <class F>
-F decimal(const char *digits) {
-  F r = F::zero();
-  for (; *digits; digits++) r = r * element<F>(10) + element<F>(uint32_t(*digits - '0'));
-  return r;
-}
-
-template <>
-Affine<Bn254::G2> generator() {
-  using Q = Bn254Fq;
-  return {{decimal<Q>("10857046999023057135944570762232829481370756359578518086990519993285655852781"),
-           decimal<Q>("11559732032986387107991004021392285783925812861821192530917403151452391805634")},
-          {decimal<Q>("8495653923123431417604973247489272438418190587263600148770280649306958101930"),
-           decimal<Q>("4082367875863433681332203403145435568316851327593401208105741076214120093531")}};
-}
-
-template <>
-Affine<Bls12381::G1> generator() {
-  using Q = Bls12381Fq;
-  return {decimal<Q>("3685416753713387016781088315183077757961620795782546409894578378688607592378376318836054947676345821548104185464507"),
-          decimal<Q>("1339506544944476473020471379941921221584933875938349620426543736416511423956333506472724655353366534992391756441569")};
-}
-
-template <>
-Affine<Bls12381::G2> generator() {
-  using Q = Bls12381Fq;
-  return {{decimal<Q>("352701069587466618187139116011060144890029952792775240219908644239793785735715026873347600343865175952761926303160"),
-           decimal<Q>("3059144344244213709971259814753781636986470325476647558659373206291635324768958432433509563104347017837885763365758")},
-          {decimal<Q>("1985150602287291935568054521177171638300868978215655730859378665066344726373823718423869104263333984641494340347905"),
-           decimal<Q>("927553665492332455747201965776037880757740193453592970025027978793976877002675564980949289727957565575433344219582")}};
 }
 
 struct Case {

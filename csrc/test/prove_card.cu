@@ -2,6 +2,7 @@
 // The key is no key, so the proofs prove nothing: right ones are tested elsewhere.
 #include "../curve/point.h"
 #include "../device/device.h"
+#include "../setup/generators.h"
 #include "random.h"
 
 #include <chrono>
@@ -14,47 +15,6 @@
 using namespace pinion;
 
 namespace {
-
-// generators of the groups, as canonical words.
-template <class F>
-F element(const char *hex) {
-  F x = F::zero();
-  for (; *hex; hex++) {
-    for (int k = 0; k < 4; k++) {
-      for (int i = F::words - 1; i > 0; i--) x.w[i] = x.w[i] << 1 | x.w[i - 1] >> 31;
-      x.w[0] <<= 1;
-    }
-    x.w[0] |= *hex <= '9' ? *hex - '0' : *hex - 'a' + 10;
-  }
-  return F::fromInteger(x);
-}
-
-template <class C>
-struct Generators;
-template <>
-struct Generators<Bn254> {
-  static Affine<Bn254Fq> g1() { return {element<Bn254Fq>("1"), element<Bn254Fq>("2")}; }
-  static Affine<Fp2<Bn254Fq>> g2() {
-    return {{element<Bn254Fq>("1800deef121f1e76426a00665e5c4479674322d4f75edadd46debd5cd992f6ed"),
-             element<Bn254Fq>("198e9393920d483a7260bfb731fb5d25f1aa493335a9e71297e485b7aef312c2")},
-            {element<Bn254Fq>("12c85ea5db8c6deb4aab71808dcb408fe3d1e7690c43d37b4ce6cc0166fa7daa"),
-             element<Bn254Fq>("090689d0585ff075ec9e99ad690c3395bc4b313370b38ef355acdadcd122975b")}};
-  }
-};
-template <>
-struct Generators<Bls12381> {
-  using F = Bls12381Fq;
-  static Affine<F> g1() {
-    return {element<F>("17f1d3a73197d7942695638c4fa9ac0fc3688c4f9774b905a14e3a3f171bac586c55e83ff97a1aeffb3af00adb22c6bb"),
-            element<F>("08b3f481e3aaa0f1a09e30ed741d8ae4fcf5e095d5d00af600db18cb2c04b3edd03cc744a2888ae40caa232946c5e7e1")};
-  }
-  static Affine<Fp2<F>> g2() {
-    return {{element<F>("024aa2b2f08f0a91260805272dc51051c6e47ad4fa403b02b4510b647ae3d1770bac0326a805bbefd48056c8c121bdb8"),
-             element<F>("13e02b6052719f607dacd3a088274f65596bd0d09920b61ab5da61bbdc7f5049334cf11213945d57e5ac7d055d042b7e")},
-            {element<F>("0ce5d527727d6e118cc9cdc6da2e351aadfd9baa8cbdd3a76d429a695160d12c923ac9cc3baca289e193548608b82801"),
-             element<F>("0606c4a02ea734cc32acd2b02bc28b99cb3e287e85a763af267492ab572e99ab3f370d275cec1da1aaa9075ff05f79be")}};
-  }
-};
 
 constexpr uint32_t run = 64;
 
@@ -98,9 +58,9 @@ void measure(uint32_t curve, unsigned logN, unsigned proofs, unsigned small) {
   std::vector<Affine<typename C::G2>> g2;
   {
     Device device(0);
-    g1 = points<typename C::G1>(device, Generators<C>::g1(), vars, 5);
-    h = points<typename C::G1>(device, Generators<C>::g1(), n, vars + 9);
-    g2 = points<typename C::G2>(device, Generators<C>::g2(), vars, 5);
+    g1 = points<typename C::G1>(device, generator<typename C::G1>(), vars, 5);
+    h = points<typename C::G1>(device, generator<typename C::G1>(), n, vars + 9);
+    g2 = points<typename C::G2>(device, generator<typename C::G2>(), vars, 5);
   }
   std::vector<uint32_t> starts(rows + 1), columns, values;
   for (size_t i = 0; i < rows; i++) {

@@ -71,6 +71,8 @@ int32_t pinion_circuit_load(pinion_device *, const pinion_key *key, pinion_circu
 
 int32_t pinion_circuit_unload(pinion_circuit *, pinion_error *) { return PINION_OK; }
 
+int32_t pinion_multiples(pinion_device *, uint32_t, uint32_t, const void *, uint64_t, void *, pinion_error *) { return PINION_OK; }
+
 int32_t pinion_task_begin(pinion_circuit *, const pinion_input *inputs, uint32_t count, pinion_task **task, pinion_error *) {
   std::memcpy(blinding, inputs[count - 1].r, 32);
   std::memcpy(blinding + 32, inputs[count - 1].s, 32);
