@@ -20,9 +20,6 @@ type cardKey struct {
 
 // Load implements Device. Each part of the key is checked just before it is copied.
 func (c *Card) Load(pk *groth16.ProvingKey) (Key, error) {
-	if pk.Exponents || pk.Quotient != groth16.OddCoset {
-		return nil, fmt.Errorf("load a circuit on %s: a key of another form than snarkjs's", c.info.Name)
-	}
 	footprint, err := c.Footprint(pk)
 	if err != nil {
 		return nil, err
@@ -70,11 +67,15 @@ func (k *cardKey) Unload() error {
 func keySizes(pk *groth16.ProvingKey) *cKey {
 	k := &cKey{
 		curve:        uint32(pk.Curve), // numbered alike
+		quotient:     uint32(pk.Quotient),
 		vars:         uint64(pk.Vars),
 		publicWires:  uint64(pk.Public),
 		domain:       uint64(pk.Domain),
 		rows:         uint64(pk.Rows),
 		coefficients: uint64(pk.Coefficients.Len() / groth16.ScalarSize),
+	}
+	if pk.Exponents {
+		k.exponents = 1
 	}
 	k.a.entries = uint64(pk.A.Columns.Len() / 4)
 	k.b.entries = uint64(pk.B.Columns.Len() / 4)

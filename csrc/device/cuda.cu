@@ -31,6 +31,7 @@ Device::Device(int ordinal) : ordinal_(ordinal) {
   cudaDeviceProp properties;
   must(cudaGetDeviceProperties(&properties, ordinal), "device properties");
   processors_ = unsigned(properties.multiProcessorCount);
+  memory_ = properties.totalGlobalMem;
   must(cudaFree(nullptr), "context of the device");
 }
 
@@ -95,6 +96,12 @@ void *Device::allocate(size_t bytes) {
 void Device::release(void *memory, size_t bytes) noexcept {
   cudaFree(memory);
   used_ -= int64_t(bytes);
+}
+
+void Device::wipe(void *memory, size_t bytes) noexcept {
+  cudaMemset(memory, 0, bytes);
+  cudaStreamSynchronize(nullptr);
+  cudaGetLastError();
 }
 
 void *Device::allocatePinned(size_t bytes) {

@@ -65,17 +65,22 @@ class Device {
 
   void *allocate(size_t bytes);
   void release(void *memory, size_t bytes) noexcept;
+  // wipe clears memory and waits for that.
+  void wipe(void *memory, size_t bytes) noexcept;
   void *allocatePinned(size_t bytes);
   void releasePinned(void *memory, size_t bytes) noexcept;
   int64_t used() const { return used_; }
   int maxTables() const { return 32; }
   unsigned maxBatch() const { return 64; }
+  // maxPlan is the most bytes of entries of a plan: beyond that it is made in passes.
+  size_t maxPlan() const { return memory_ / 32; }
   // flip is where the software device falsifies results of what (PINION_FLIP_NTT, PINION_FLIP_MSM).
   void flip(int, class Stream &, void *, size_t) {}
 
  private:
   int ordinal_;
   unsigned processors_ = 0;
+  size_t memory_ = 0;
   std::atomic<int64_t> used_{0};
   mutable std::mutex mutex_;  // of what is below
   bool lost_ = false;

@@ -19,6 +19,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <string>
 #include <utility>
 
@@ -53,7 +54,7 @@ namespace pinion {
 
 // Both devices have, with the same meaning:
 //
-//   class Device    count(), open by ordinal, info, allocate/release, allocatePinned/releasePinned, check() throws once it is lost
+//   class Device    count(), open by ordinal, info, allocate/release, wipe, allocatePinned/releasePinned, check() throws once it is lost
 //   class Stream    launch, copyIn (host to device), copyOut, copy (device to device), fill, clear, record(Event), wait(Event), synchronize
 //   class Event     done(), milliseconds since another event
 //
@@ -89,7 +90,22 @@ class Buffer {
   size_t size_ = 0;
 };
 
-// Pinned is page-locked host memory for n elements, not initialised.
+// Secret is a Buffer whose content nobody is to find in it afterwards.
+template <class T>
+class Secret : public Buffer<T> {
+ public:
+  Secret() = default;
+  Secret(Device &device, size_t n) : Buffer<T>(device, n), device_(&device) {}
+  Secret(Secret &&) = default;
+  ~Secret() {
+    if (this->data()) device_->wipe(this->data(), this->bytes());
+  }
+
+ private:
+  Device *device_ = nullptr;
+};
+
+// Pinned is page-locked host memory for n elements, not initialised. It is cleared when it goes: it may have been part of a witness.
 template <class T>
 class Pinned {
  public:
@@ -102,7 +118,9 @@ class Pinned {
     return *this;
   }
   ~Pinned() {
-    if (data_) device_->releasePinned(data_, size_ * sizeof(T));
+    if (!data_) return;
+    explicit_bzero(static_cast<void *>(data_), size_ * sizeof(T));
+    device_->releasePinned(data_, size_ * sizeof(T));
   }
   T *data() const { return data_; }
   size_t size() const { return size_; }

@@ -205,17 +205,6 @@ unsigned ballot(bool vote) {
   return votes;
 }
 
-namespace {
-
-// memoryLimit is the memory that the device says it has.
-int64_t memoryLimit() {
-  const char *text = std::getenv("PINION_SOFTWARE_MEMORY");
-  int64_t bytes = text ? std::atoll(text) : 0;
-  return bytes > 0 ? bytes : int64_t(4) << 30;
-}
-
-}  // namespace
-
 Device::Device(int ordinal) : ordinal_(ordinal) {
   if (ordinal != 0) throw Failure(PINION_NO_DEVICE, "software device " + std::to_string(ordinal) + " of 1");
 }
@@ -227,7 +216,7 @@ void Device::describe(pinion_device_info *info) {
   *info = pinion_device_info{};
   std::strcpy(info->name, "software device");
   std::strcpy(info->kind, "software");
-  info->memory = memoryLimit();
+  info->memory = int64_t(settings_[PINION_MEMORY]);
   info->free = info->memory - used_;
   info->used = used_;
   info->ordinal = ordinal_;
@@ -259,8 +248,8 @@ void Device::lose(const std::string &fault) {
 void *Device::allocate(size_t bytes) {
   Lock lock(mutex_);
   check();
-  if (due(PINION_FAIL_ALLOCATION) || used_ + int64_t(bytes) > memoryLimit()) {
-    throw Failure(PINION_OUT_OF_MEMORY, "device memory: " + std::to_string(bytes) + " bytes asked for, " + std::to_string(memoryLimit() - used_) + " free");
+  if (due(PINION_FAIL_ALLOCATION) || used_ + int64_t(bytes) > int64_t(settings_[PINION_MEMORY])) {
+    throw Failure(PINION_OUT_OF_MEMORY, "device memory: " + std::to_string(bytes) + " bytes asked for, " + std::to_string(int64_t(settings_[PINION_MEMORY]) - used_) + " free");
   }
   void *memory = std::malloc(bytes);
   if (!memory) throw Failure(PINION_OUT_OF_MEMORY, "host memory for the software device: " + std::to_string(bytes) + " bytes");
@@ -277,6 +266,20 @@ void Device::settle() noexcept {
       lose(e.what());
     }
   }
+}
+
+void Device::wipe(void *memory, size_t bytes) noexcept {
+  Lock lock(mutex_);
+  settle();
+  std::memset(memory, 0, bytes);
+}
+
+void Device::set(int what, uint64_t value) {
+  if (what < PINION_MEMORY || what > PINION_PLAN || (what == PINION_PROCESSORS && value == 0)) {
+    throw Failure(PINION_INVALID, "number " + std::to_string(what) + " of the device: " + std::to_string(value));
+  }
+  Lock lock(mutex_);
+  settings_[what] = value;
 }
 
 void Device::release(void *memory, size_t bytes) noexcept {

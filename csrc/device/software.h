@@ -116,7 +116,7 @@ class Device {
   Device &operator=(const Device &) = delete;
 
   void describe(pinion_device_info *info);
-  unsigned processors() const { return 2; }
+  unsigned processors() const { return unsigned(settings_[PINION_PROCESSORS]); }
   void use() {}
   void check();
   bool lost() const;
@@ -125,6 +125,8 @@ class Device {
   void *allocate(size_t bytes);
   // release and releasePinned let all streams come to their ends first, as cudaFree does: work under way may use the memory.
   void release(void *memory, size_t bytes) noexcept;
+  // wipe clears memory; work under way comes to its end first.
+  void wipe(void *memory, size_t bytes) noexcept;
   void *allocatePinned(size_t bytes);
   void releasePinned(void *memory, size_t bytes) noexcept;
   int64_t used() const;
@@ -136,6 +138,12 @@ class Device {
   unsigned maxBatch() const { return 3; }
   // flip changes a bit in the middle of a result when the failure what is armed and due.
   void flip(int what, Stream &stream, void *result, size_t bytes);
+
+  // maxPlan is the most bytes of entries of a plan: beyond that it is made in passes.
+  size_t maxPlan() const { return settings_[PINION_PLAN] ? settings_[PINION_PLAN] : settings_[PINION_MEMORY] / 32; }
+
+  // set changes a number of the device; see pinion_software_set.
+  void set(int what, uint64_t value);
 
   // arm makes the n-th thing of that kind from now on fail; see pinion_software_fail.
   void arm(int what, uint64_t n);
@@ -156,6 +164,7 @@ class Device {
   bool lost_ = false;
   std::string fault_;
   Trap traps_[8];
+  uint64_t settings_[4] = {0, uint64_t(4) << 30, 2, 0};
   std::set<Stream *> streams_;
   void settle() noexcept;
 };

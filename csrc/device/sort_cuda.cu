@@ -4,21 +4,26 @@
 
 namespace pinion {
 
+namespace {
+
+cudaError_t sort(void *scratch, size_t &bytes, cub::DoubleBuffer<uint32_t> &keys, cub::DoubleBuffer<uint32_t> &values, size_t n, int bits, cudaStream_t stream) {
+  return cub::DeviceRadixSort::SortPairs(scratch, bytes, keys, values, int64_t(n), 0, bits, stream);
+}
+
+}  // namespace
+
 size_t sortBytes(Device &device, size_t n, int bits) {
   size_t bytes = 0;
-  const uint32_t *in = nullptr;
-  uint32_t *out = nullptr;
-  device.must(cub::DeviceRadixSort::SortPairs(nullptr, bytes, in, out, in, out, int64_t(n), 0, bits), "size of a sort");
+  cub::DoubleBuffer<uint32_t> keys, values;
+  device.must(sort(nullptr, bytes, keys, values, n, bits, nullptr), "size of a sort");
   return bytes;
 }
 
-void sortPairs(Stream &stream, void *scratch, size_t scratchBytes, uint32_t *keys, uint32_t *sortedKeys, uint32_t *values,
-               uint32_t *sortedValues, size_t n, int bits) {
+void sortPairs(Stream &stream, void *scratch, size_t scratchBytes, Pairs &pairs, size_t n, int bits) {
   if (n == 0) return;
-  const uint32_t *k = keys, *v = values;
-  stream.device().must(cub::DeviceRadixSort::SortPairs(scratch, scratchBytes, k, sortedKeys, v, sortedValues, int64_t(n), 0, bits,
-                                                       stream.handle()),
-                       "sort");
+  cub::DoubleBuffer<uint32_t> keys(pairs.keys, pairs.otherKeys), values(pairs.values, pairs.otherValues);
+  stream.device().must(sort(scratch, scratchBytes, keys, values, n, bits, stream.handle()), "sort");
+  if (keys.Current() != pairs.keys) pairs.turn();
 }
 
 }  // namespace pinion

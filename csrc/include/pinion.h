@@ -88,7 +88,7 @@ typedef struct pinion_matrix {
   const uint32_t *starts;  /* rows + 1 */
   const uint32_t *columns; /* wire of each entry, below vars */
   const uint32_t *values;  /* index of each entry into the coefficients */
-  uint64_t entries;
+  uint64_t entries;        /* below 2^31 */
 } pinion_matrix;
 
 /* What the points H are. Z = X^domain - 1, and the domain is the powers of a root of unity of order domain = n: 5^((r-1)/n). */
@@ -102,13 +102,13 @@ typedef struct pinion_key {
   uint32_t batch;        /* most witnesses that are computed at once: memory grows with it. 0: the library chooses by size */
   uint32_t quotient;     /* PINION_ODD_COSET or PINION_POWERS */
   uint32_t exponents;    /* 1: in place of each point of points_a to points_h is a scalar, canonical, and the point is that multiple of
-                            the generator of its group (see pinion_multiples), computed on the device while the key is loaded. For
-                            insecure setups. 0: points */
-  uint64_t vars;         /* wires, the constant one included */
+                            the generator of its group, computed on the device while the key is loaded, with up to 256 MiB of its
+                            memory beside the circuit's: see pinion_multiples. 0: points */
+  uint64_t vars;         /* wires, the constant one included: below 2^31 - 2 */
   uint64_t public_wires; /* the constant one not included */
   uint64_t domain;       /* a power of two, 2 to 2^27 */
   uint64_t rows;         /* of the matrices, at most domain */
-  uint64_t coefficients;
+  uint64_t coefficients; /* 2 to 2^31 - 1 */
   const void *alpha1, *beta1, *delta1; /* G1 */
   const void *beta2, *delta2;          /* G2 */
   const void *points_a;                /* vars in G1 */
@@ -125,6 +125,7 @@ typedef struct pinion_key {
   void *context;
 } pinion_key;
 
+/* What is too large to be computed at once is done in parts: of batch witnesses, and with sums in passes over the digits of scalars. */
 typedef struct pinion_footprint {
   int64_t device; /* bytes of device memory from load to unload; a task takes none beside it */
   int64_t pinned; /* bytes of pinned host memory, likewise */
@@ -196,7 +197,7 @@ PINION_API int32_t pinion_host_free(int32_t ordinal, void *memory, pinion_error 
 PINION_API int32_t pinion_host_register(int32_t ordinal, void *memory, uint64_t size, int32_t read_only, pinion_error *error);
 PINION_API int32_t pinion_host_unregister(int32_t ordinal, void *memory, pinion_error *error);
 
-/* ---- Failures on demand: in libpinion_software.so only ---- */
+/* ---- For tests: in libpinion_software.so only ---- */
 
 enum {
   PINION_FAIL_ALLOCATION = 1,        /* the n-th allocation of device memory */
@@ -214,6 +215,16 @@ PINION_API int32_t pinion_software_fail(pinion_device *device, int32_t what, uin
 PINION_API int32_t pinion_software_count(pinion_device *device, int32_t what, uint64_t *count, pinion_error *error);
 /* Bytes of pinned memory that the device's handle has taken and not given back, and the most since this was asked last. */
 PINION_API int32_t pinion_software_pinned(pinion_device *device, int64_t *now, int64_t *most, pinion_error *error);
+
+/* Numbers of the device that sizes depend on. */
+enum {
+  PINION_MEMORY = 1,     /* bytes that it has; 4 GiB unless set */
+  PINION_PROCESSORS = 2, /* 2 unless set */
+  PINION_PLAN = 3        /* most bytes of sorted digits at once, beyond which sums are done in passes; 0, a 32nd of the memory, unless set */
+};
+
+/* Changes a number. No circuit is loaded. */
+PINION_API int32_t pinion_software_set(pinion_device *device, int32_t what, uint64_t value, pinion_error *error);
 
 #ifdef __cplusplus
 }

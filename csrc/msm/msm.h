@@ -155,12 +155,12 @@ class Sums {
   Device &device_;
   Windows windows_;
   int arrays_;
-  Buffer<Point> buckets_;
+  Secret<Point> buckets_;
   Buffer<uint32_t> partialKeys_;
-  Buffer<Point> partialSums_;
+  Secret<Point> partialSums_;
   Buffer<uint32_t> mergedKeys_;
-  Buffer<Point> mergedSums_;
-  Buffer<Point> slices_, folds_;
+  Secret<Point> mergedSums_;
+  Secret<Point> slices_, folds_;
 };
 
 }  // namespace pinion

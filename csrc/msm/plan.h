@@ -41,23 +41,27 @@ struct Digits {
   }
 };
 
-// split writes the digits of vectors x n scalars that aren't zero, in no order, and how many there are. A warp takes 32 scalars and one
-// place for all of their digits. Vectors are stride scalars apart, of which point i takes the one at subset[i], or at i if there is no
-// subset.
+// split writes the digits of vectors x n scalars that aren't zero, of the groups of pass from first on, in no order, and how many there
+// are. A warp takes 32 scalars and one place for all of their digits. Vectors are stride scalars apart, of which point i takes the one at
+// subset[i], or at i if there is no subset.
 template <class S>
 PINION_KERNEL split(const S *scalars, size_t stride, const uint32_t *subset, bool montgomery, uint32_t n, uint32_t vectors,
-                    Windows windows, uint32_t *keys, Entry *entries, unsigned *count) {
+                    Windows windows, Windows pass, int first, uint32_t *keys, Entry *entries, unsigned *count) {
   const uint64_t total = uint64_t(n) * vectors;
   const unsigned lane = laneIndex();
   const unsigned below = (1u << lane) - 1;
-  for (uint64_t first = globalThread() - lane; first < total; first += globalThreads()) {
-    const uint64_t i = first + lane;
+  for (uint64_t start = globalThread() - lane; start < total; start += globalThreads()) {
+    const uint64_t i = start + lane;
     const uint32_t vector = uint32_t(i / n), point = uint32_t(i % n);
     S scalar = i < total ? scalars[vector * stride + (subset ? subset[point] : point)] : S::zero();
     if (montgomery) scalar = scalar.toInteger();
     Digits<S> digits{scalar, windows.bits};
     unsigned here = 0;
-    for (int w = 0; w < windows.count; w++) here += bitCount(ballot(digits.next() != 0));
+    for (int w = 0, group = 0; w < windows.count; w++) {
+      const bool takes = unsigned(group - first) < unsigned(pass.groups);
+      here += bitCount(ballot(digits.next() != 0 && takes));
+      if (++group == windows.groups) group = 0;
+    }
     if (here == 0) continue;
     unsigned place = 0;
     if (lane == 0) place = atomicAdd(count, here);
@@ -67,13 +71,15 @@ PINION_KERNEL split(const S *scalars, size_t stride, const uint32_t *subset, boo
     int table = 0, group = 0;
     for (int w = 0; w < windows.count; w++) {
       const int d = digits.next();
-      const unsigned some = ballot(d != 0);
-      if (d != 0) {
-        const unsigned at = place + bitCount(some & below);
-        keys[at] = (vector * windows.groups + group) * windows.buckets() + (d < 0 ? -d : d) - 1;
-        entries[at] = (table * n + point) | (d < 0 ? negative : 0);
+      if (unsigned(group - first) < unsigned(pass.groups)) {
+        const unsigned some = ballot(d != 0);
+        if (d != 0) {
+          const unsigned at = place + bitCount(some & below);
+          keys[at] = (vector * pass.groups + group - first) * windows.buckets() + (d < 0 ? -d : d) - 1;
+          entries[at] = (table * n + point) | (d < 0 ? negative : 0);
+        }
+        place += bitCount(some);
       }
-      place += bitCount(some);
       if (++group == windows.groups) {
         group = 0;
         table++;
@@ -84,59 +90,79 @@ PINION_KERNEL split(const S *scalars, size_t stride, const uint32_t *subset, boo
 
 }  // namespace msm
 
+// Subset is those of the places of a vector of scalars that bases have points for: indices, ascending, on the device. Without indices it
+// is all.
+struct Subset {
+  const uint32_t *indices = nullptr;
+  size_t count = 0;
+};
+
 // Plan is made once for scalars and then serves every array of bases that they are multiplied with. One stream uses it at a time.
 template <class S>
 class Plan {
  public:
-  // A plan for at most vectors scalars to each of n points: n * tables < 2^31, n * vectors * count < 2^31.
+  // mostEntries is how many a plan can have: an entry has 31 bits for its point.
+  static constexpr size_t mostEntries = size_t(1) << 31;
+
+  // Plans for vectors of n scalars.
   Plan(Device &device, size_t n, int vectors, Windows windows)
       : n_(n),
         vectors_(vectors),
         windows_(windows),
-        capacity_(n * vectors * windows.count),
-        scratchBytes_(sortBytes(device, capacity_, keyBits(windows, vectors))),
-        keys_(device, capacity_),
-        sortedKeys_(device, capacity_),
-        entries_(device, capacity_),
-        sortedEntries_(device, capacity_),
+        pass_(windows.pass()),
+        scratchBytes_(sortBytes(device, capacity(), keyBits(pass_, vectors))),
+        memory_(device, 4 * capacity()),
         scratch_(device, scratchBytes_),
         counter_(device, 1),
-        counted_(device, 1) {}
+        counted_(device, 1),
+        split_(device) {}
 
   // bytes is the device memory that a plan takes.
   static size_t bytes(Device &device, size_t n, int vectors, Windows windows) {
-    const size_t capacity = n * vectors * windows.count;
-    return 4 * capacity * sizeof(uint32_t) + sortBytes(device, capacity, keyBits(windows, vectors)) + sizeof(unsigned);
+    const size_t most = capacity(n, vectors, windows);
+    return most * entryBytes + sortBytes(device, most, keyBits(windows.pass(), vectors)) + sizeof(unsigned);
   }
 
-  // make plans for scalars, vectors times n of them, vector after vector: integers less than the modulus, or elements in Montgomery form.
-  // It waits for the stream, to learn how many digits aren't zero; the sort is enqueued.
-  void make(Stream &stream, const S *scalars, bool montgomery, int vectors) { make(stream, scalars, n_, nullptr, montgomery, vectors); }
+  // entryBytes is what an entry takes: a key and an entry, in two places.
+  static constexpr size_t entryBytes = 4 * sizeof(uint32_t);
+  // capacity is how many entries a pass has at most.
+  static size_t capacity(size_t n, int vectors, const Windows &windows) { return n * vectors * windows.pass().count; }
+  size_t capacity() const { return capacity(n_, vectors_, windows_); }
 
-  // This make takes n of the stride scalars of each vector, point i the one at subset[i], which is on the device, or at i if there is no
-  // subset: for bases that leave points at infinity out.
-  void make(Stream &stream, const S *scalars, size_t stride, const uint32_t *subset, bool montgomery, int vectors) {
-    stream.clear(counter_.data(), sizeof(unsigned));
-    stream.launch("split", Shape{blocksFor(n_ * vectors, 256), 256}, msm::split<S>, scalars, stride, subset, montgomery,
-                  uint32_t(n_), uint32_t(vectors),
-                  windows_, keys_.data(), entries_.data(), counter_.data());
-    stream.copyOut(counted_.data(), counter_.data(), sizeof(unsigned));
-    stream.synchronize();
-    size_ = counted_[0];
+  // make plans one pass for scalars, vectors times n of them, vector after vector: integers less than the modulus, or elements in Montgomery
+  // form. Of a subset it takes just those scalars. It waits for the stream, to learn how many digits aren't zero; the sort is enqueued.
+  void make(Stream &stream, const S *scalars, bool montgomery, int vectors, int pass = 0, Subset subset = {}) {
+    split(stream, scalars, montgomery, vectors, pass, subset);
+    wait();
+    sort(stream);
+  }
+
+  // split, wait and sort are make, in steps: other work may be enqueued before the wait.
+  void split(Stream &stream, const S *scalars, bool montgomery, int vectors, int pass = 0, Subset subset = {}) {
+    const size_t n = subset.indices ? subset.count : n_;
+    const size_t most = capacity();
+    pairs_ = {memory_.data(), memory_.data() + most, memory_.data() + 2 * most, memory_.data() + 3 * most};
     used_ = vectors;
-    sortPairs(stream, scratch_.data(), scratchBytes_, keys_.data(), sortedKeys_.data(), entries_.data(), sortedEntries_.data(), size_,
-              keyBits(windows_, vectors));
+    stream.clear(counter_.data(), sizeof(unsigned));
+    if (n != 0) {
+      stream.launch("split", Shape{blocksFor(n * vectors, 256), 256}, msm::split<S>, scalars, n_, subset.indices, montgomery, uint32_t(n),
+                    uint32_t(vectors), windows_, pass_, pass * pass_.groups, pairs_.keys, pairs_.values, counter_.data());
+    }
+    stream.copyOut(counted_.data(), counter_.data(), sizeof(unsigned));
+    stream.record(split_);
   }
+  void wait() {
+    split_.synchronize();
+    size_ = counted_[0];
+  }
+  void sort(Stream &stream) { sortPairs(stream, scratch_.data(), scratchBytes_, pairs_, size_, keyBits(pass_, used_)); }
 
-  const Windows &windows() const { return windows_; }
-  size_t points() const { return n_; }
   // vectors is how many the scalars of the last make were.
   int vectors() const { return used_; }
   // size is how many entries there are, by bucket: set after set, vector after vector.
   size_t size() const { return size_; }
-  size_t capacity() const { return capacity_; }
-  const uint32_t *keys() const { return sortedKeys_.data(); }
-  const Entry *entries() const { return sortedEntries_.data(); }
+  const uint32_t *keys() const { return pairs_.keys; }
+  const Entry *entries() const { return pairs_.values; }
 
  private:
   static int keyBits(const Windows &windows, int vectors) {
@@ -147,14 +173,14 @@ class Plan {
 
   size_t n_;
   int vectors_;
-  Windows windows_;
-  size_t capacity_;
+  Windows windows_, pass_;
   size_t scratchBytes_;
-  Buffer<uint32_t> keys_, sortedKeys_;
-  Buffer<Entry> entries_, sortedEntries_;
-  Buffer<unsigned char> scratch_;
+  Secret<uint32_t> memory_;
+  Secret<unsigned char> scratch_;
   Buffer<unsigned> counter_;
   Pinned<unsigned> counted_;
+  Event split_;
+  Pairs pairs_{};
   size_t size_ = 0;
   int used_ = 0;
 };

@@ -25,6 +25,14 @@ Windows Windows::of(int bits, int scalarBits, int maxTables) {
   return w;
 }
 
+Windows Windows::pass() const {
+  Windows w = *this;
+  w.groups = (groups + passes - 1) / passes;
+  w.count = w.groups * tables;
+  w.passes = 1;
+  return w;
+}
+
 Windows Windows::choose(int scalarBits, size_t n, int vectors, int maxTables) {
   Windows best;
   double least = 0;

@@ -26,8 +26,13 @@ class Domain {
 
   // toCoefficients: values in natural order to n times coefficients in bit-reversed order.
   void toCoefficients(Stream &stream, F *vectors, unsigned count) const {
-    falling(stream, vectors, count);
+    falling<Turn::down>(stream, vectors, count);
     pass<Turn::down>(stream, vectors, count, last());
+  }
+  // fromCoset: the same for values on the coset.
+  void fromCoset(Stream &stream, F *vectors, unsigned count) const {
+    falling<Turn::downCoset>(stream, vectors, count);
+    pass<Turn::downCoset>(stream, vectors, count, last());
   }
   // toValues: coefficients in bit-reversed order to values in natural order, on the domain.
   void toValues(Stream &stream, F *vectors, unsigned count) const {
@@ -41,7 +46,7 @@ class Domain {
   }
   // toCoset: values on the domain to n times the values on the coset, both in natural order.
   void toCoset(Stream &stream, F *vectors, unsigned count) const {
-    falling(stream, vectors, count);
+    falling<Turn::down>(stream, vectors, count);
     pass<Turn::downUpCoset>(stream, vectors, count, last());
     rising<Turn::upCoset>(stream, vectors, count);
   }
@@ -59,8 +64,9 @@ class Domain {
     return Tile{tileBits + from, to - from, columnBits};
   }
 
+  template <Turn turn>
   void falling(Stream &stream, F *vectors, unsigned count) const {
-    for (unsigned i = strided(); i > 0; i--) pass<Turn::down>(stream, vectors, count, stridedTile(i - 1));
+    for (unsigned i = strided(); i > 0; i--) pass<turn>(stream, vectors, count, stridedTile(i - 1));
   }
   template <Turn turn>
   void rising(Stream &stream, F *vectors, unsigned count) const {

@@ -38,8 +38,9 @@ PINION_KERNEL fillRoots(F *roots, unsigned logN, Squares<F> squares) {
 // Turn is what a pass over a tile does.
 enum class Turn {
   down,        // decimation in frequency with inverse roots: values in natural order become n times coefficients, bit-reversed
+  downCoset,   // the same for values on the odd powers of the root of order 2n
   up,          // decimation in time: coefficients in bit-reversed order become values in natural order
-  upCoset,     // the same on the odd powers of the root of order 2n
+  upCoset,     // the same on the odd powers
   downUpCoset  // down, and back up on the coset
 };
 
@@ -139,7 +140,7 @@ struct Walk {
     } else {
       const F t = u - l;
       l = l + u;
-      u = t * roots[layer(p) + (size_t(1) << p) - i];
+      u = t * (coset ? roots[layer(p + 1) + (size_t(2) << p) - 2 * i - 1] : roots[layer(p) + (size_t(1) << p) - i]);
     }
   }
 
@@ -174,6 +175,7 @@ PINION_KERNEL_BOUNDS(transformThreads, 2) transform(F *values, const F *roots, u
   const Walk<F> walk{values + (size_t(blockIndexY()) << logN) + base, roots, tile, column,
                      Plane<F>{shared, shared + (size_t(1) << (tile.rowBits + tile.columnBits))}};
   if (turn == Turn::down) walk.template rounds<false, false>(true, true);
+  if (turn == Turn::downCoset) walk.template rounds<false, true>(true, true);
   if (turn == Turn::up) walk.template rounds<true, false>(true, true);
   if (turn == Turn::upCoset) walk.template rounds<true, true>(true, true);
   if (turn == Turn::downUpCoset) {

@@ -325,6 +325,14 @@ int32_t pinion_software_pinned(pinion_device *device, int64_t *now, int64_t *mos
     device->pipeline.device().pinned(*now, *most);
   });
 }
+
+int32_t pinion_software_set(pinion_device *device, int32_t what, uint64_t value, pinion_error *error) {
+  return guarded(error, [&] {
+    known(device);
+    require(device->circuits.empty(), "a circuit is loaded");
+    device->pipeline.device().set(what, value);
+  });
+}
 #endif
 
 }  // extern "C"

@@ -17,8 +17,8 @@ void require(bool good, const char *what, uint64_t found) {
 
 void checkNumbers(const pinion_key &key) {
   require(key.curve == PINION_BN254 || key.curve == PINION_BLS12_381, "a known curve expected", key.curve);
-  require(key.quotient == PINION_ODD_COSET, "a quotient on the odd coset expected", key.quotient);
-  require(key.exponents == 0, "points expected, no exponents", key.exponents);
+  require(key.quotient == PINION_ODD_COSET || key.quotient == PINION_POWERS, "a known form of the quotient expected", key.quotient);
+  require(key.exponents <= 1, "points or exponents, 0 or 1, expected", key.exponents);
   require(key.domain >= 2 && key.domain <= maxDomain && (key.domain & (key.domain - 1)) == 0, "a domain of a power of two from 2 to 2^27 expected", key.domain);
   require(key.rows <= key.domain, "at most as many rows as the domain expected", key.rows);
   require(key.vars >= 1 && key.vars < maxIndex - 2, "1 to 2^31-3 wires expected", key.vars);

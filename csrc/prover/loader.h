@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "../device/device.h"
+#include "../setup/multiples.h"
 
 namespace pinion {
 
@@ -26,15 +27,27 @@ class Loader {
   Device &device() const { return device_; }
   Stream &stream() { return stream_; }
 
-  // copy enqueues the copy of a section of the key.
-  void copy(void *to, const void *from, size_t bytes) { pieces(to, from, bytes, true); }
-  // copyOwn does it for memory of the library.
-  void copyOwn(void *to, const void *from, size_t bytes) { pieces(to, from, bytes, false); }
-
- private:
   static constexpr size_t pieceBytes = 4 << 20;
 
-  void pieces(void *to, const void *from, size_t bytes, bool announced) {
+  // copy enqueues the copy of a section of the key.
+  void copy(void *to, const void *from, size_t bytes) {
+    pieces(from, bytes, true, [&](const void *piece, size_t at, size_t size) { stream_.copyIn(static_cast<unsigned char *>(to) + at, piece, size); });
+  }
+  // copyOwn does it for memory of the library.
+  void copyOwn(void *to, const void *from, size_t bytes) {
+    pieces(from, bytes, false, [&](const void *piece, size_t at, size_t size) { stream_.copyIn(static_cast<unsigned char *>(to) + at, piece, size); });
+  }
+  // multiply enqueues the making of count points from the scalars of a section.
+  template <class F, class S>
+  void multiply(Multiples<F, S> &multiples, Affine<F> *to, const void *scalars, size_t count) {
+    static_assert(pieceBytes <= Multiples<F, S>::most * sizeof(S), "a piece is a run");
+    pieces(scalars, count * sizeof(S), true, [&](const void *piece, size_t at, size_t size) { multiples.run(stream_, piece, size / sizeof(S), to + at / sizeof(S)); });
+  }
+
+ private:
+  // pieces has enqueue called with each piece of bytes that the caller has; announced says whether they are part of the key.
+  template <class Enqueue>
+  void pieces(const void *from, size_t bytes, bool announced, Enqueue enqueue) {
     for (size_t at = 0; at < bytes; at += pieceBytes) {
       const size_t size = std::min(pieceBytes, bytes - at);
       const unsigned char *source = static_cast<const unsigned char *>(from) + at;
@@ -42,7 +55,7 @@ class Loader {
       turn_ ^= 1;
       copied_[turn_].synchronize();
       std::memcpy(pieces_[turn_].data(), source, size);
-      stream_.copyIn(static_cast<unsigned char *>(to) + at, pieces_[turn_].data(), size);
+      enqueue(pieces_[turn_].data(), at, size);
       stream_.record(copied_[turn_]);
     }
   }

@@ -167,7 +167,7 @@ class Matrix {
   Buffer<uint32_t> starts_, columns_, values_;
   Buffer<Segment> segments_;
   Buffer<LongRow> longRows_;
-  Buffer<S> sums_;
+  Secret<S> sums_;
   uint32_t segmentCount_ = 0, longCount_ = 0;
 };
 

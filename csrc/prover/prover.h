@@ -10,6 +10,7 @@
 #include "finish.h"
 #include "loader.h"
 #include "matrix.h"
+#include "points.h"
 #include "quotient.h"
 #include "witness.h"
 
@@ -44,25 +45,14 @@ class Prover : public Circuit {
     f.device = int64_t(Domain<S>::bytes(l.logDomain) + key.coefficients * sizeof(S) + Matrix<S>::bytes(key.rows, key.a.entries, l.batch) +
                        Matrix<S>::bytes(key.rows, key.b.entries, l.batch) + baseBytes(l) + 3 * K * n * sizeof(S) + slots * Slot::bytes(l) +
                        Plan<S>::bytes(device, l.width, int(K), l.witness) + Plan<S>::bytes(device, n, int(K), l.quotient) +
-                       Sums<F1>::bytes(device, capacity(l.width, l, l.witness), int(K), l.witness) +
-                       Sums<F2>::bytes(device, capacity(l.width, l, l.witness), int(K), l.witness) +
-                       Sums<F1>::bytes(device, capacity(n, l, l.quotient), int(K), l.quotient) + K * (4 * sizeof(Xyzz<F1>) + sizeof(Xyzz<F2>)));
+                       Sums<F1>::bytes(device, Plan<S>::capacity(l.width, int(K), l.witness), int(K), l.witness.pass()) +
+                       Sums<F2>::bytes(device, Plan<S>::capacity(l.width, int(K), l.witness), int(K), l.witness.pass()) +
+                       Sums<F1>::bytes(device, Plan<S>::capacity(n, int(K), l.quotient), int(K), l.quotient.pass()) + K * (4 * sizeof(Xyzz<F1>) + sizeof(Xyzz<F2>)));
     f.pinned = int64_t(slots * Slot::pinnedBytes(l) + 2 * sizeof(unsigned));
     return f;
   }
 
   Prover(Device &device, const pinion_key &key) : Prover(device, key, layout(device, key), Loader(device, key)) {}
-
-  // What has been computed from witnesses is as secret as they are.
-  ~Prover() override {
-    try {
-      Stream stream(device_);
-      for (Slot &slot : slot_) stream.clear(slot.vectors.data(), slot.vectors.bytes());
-      stream.clear(vectors_.data(), vectors_.bytes());
-      stream.synchronize();
-    } catch (const Failure &) {  // of a lost device
-    }
-  }
 
   unsigned batch() const override { return layout_.batch; }
   size_t proofBytes() const override { return sizeof(Proof<C>); }
@@ -111,7 +101,7 @@ class Prover : public Circuit {
       b_.multiply(stream, coefficients_.data(), slot.vectors.data(), layout_.width, part.count, b, n);
     }
     stream.record(marks[synthesized]);
-    quotient(stream, domain_, vectors_.data(), part.count, given ? Form::montgomery : Form::integer);
+    quotient(stream, domain_, vectors_.data(), part.count, given ? Form::montgomery : Form::integer, powers_);
     stream.record(marks[transformed]);
     quotientPlan_.make(stream, a, false, int(part.count));
     stream.record(marks[quotientSorted]);
@@ -166,7 +156,7 @@ class Prover : public Circuit {
     static size_t bytes(const Layout &l) { return l.batch * (l.width * sizeof(S) + sizeof(unsigned) + sizeof(Proof<C>)); }
     static size_t pinnedBytes(const Layout &l) { return l.batch * (2 * sizeof(S) + sizeof(unsigned) + sizeof(Proof<C>)); }
 
-    Buffer<S> vectors;
+    Secret<S> vectors;
     Buffer<unsigned> bad;
     Buffer<Proof<C>> proofs;
     Pinned<S> blinding;
@@ -174,8 +164,6 @@ class Prover : public Circuit {
     Pinned<Proof<C>> foundProofs;
     std::shared_ptr<Marks> marks;
   };
-
-  static size_t capacity(size_t n, const Layout &l, const Windows &w) { return n * l.batch * size_t(w.count); }
 
   static size_t baseBytes(const Layout &l) {
     return l.witness.tables * l.width * (3 * sizeof(G1) + sizeof(G2)) + (size_t(l.quotient.tables) << l.logDomain) * sizeof(G1);
@@ -196,8 +184,8 @@ class Prover : public Circuit {
         l.quotient = Windows::choose(S::Params::bits, key.domain, int(l.batch), tables);
         if (baseBytes(l) <= size_t(info.memory) / 8) break;
       }
-      const size_t limit = size_t(1) << 31;
-      const bool fits = capacity(l.width, l, l.witness) < limit && capacity(key.domain, l, l.quotient) < limit;
+      const bool fits = Plan<S>::capacity(l.width, int(l.batch), l.witness) < Plan<S>::mostEntries &&
+                        Plan<S>::capacity(key.domain, int(l.batch), l.quotient) < Plan<S>::mostEntries;
       if (fits) return l;
       if (l.batch == 1) throw Failure(PINION_INVALID, "a circuit of " + std::to_string(key.vars) + " wires is too large for this library");
     }
@@ -207,6 +195,7 @@ class Prover : public Circuit {
       : device_(device),
         layout_(l),
         vars_(key.vars),
+        powers_(key.quotient == PINION_POWERS),
         domain_(device, loader.stream(), l.logDomain),
         coefficients_(device, key.coefficients),
         a_(loader, key.a, "A", key.rows, key.vars, key.coefficients, l.batch),
@@ -220,32 +209,45 @@ class Prover : public Circuit {
         slot_{Slot(device, l), Slot(device, l)},
         witnessPlan_(device, l.width, int(l.batch), l.witness),
         quotientPlan_(device, size_t(1) << l.logDomain, int(l.batch), l.quotient),
-        witnessSums_(device, capacity(l.width, l, l.witness), int(l.batch), l.witness),
-        witnessSums2_(device, capacity(l.width, l, l.witness), int(l.batch), l.witness),
-        quotientSums_(device, capacity(size_t(1) << l.logDomain, l, l.quotient), int(l.batch), l.quotient),
+        witnessSums_(device, witnessPlan_.capacity(), int(l.batch), l.witness.pass()),
+        witnessSums2_(device, witnessPlan_.capacity(), int(l.batch), l.witness.pass()),
+        quotientSums_(device, quotientPlan_.capacity(), int(l.batch), l.quotient.pass()),
         results1_(device, 4 * l.batch),
         results2_(device, l.batch) {
     loader.copy(coefficients_.data(), key.coefficient, coefficients_.bytes());
-    bases(loader, pointsA_, key.points_a, 0, key.vars, key.delta1, 0);
-    bases(loader, pointsB1_, key.points_b1, 0, key.vars, nullptr, 0);
-    bases(loader, pointsC_, key.points_c, key.public_wires + 1, key.vars - key.public_wires - 1, nullptr, 0);
-    bases(loader, pointsB2_, key.points_b2, 0, key.vars, key.delta2, 1);
-    loader.copy(pointsH_.data(), key.points_h, key.domain * sizeof(G1));
-    fillTables(loader.stream(), pointsH_.data(), size_t(key.domain), l.quotient);
+    const size_t most = std::max(l.width, domain_.size());
+    {
+      Points<F1, S> points(loader, key, most);
+      bases(points, loader.stream(), pointsA_, key.points_a, 0, key.vars, key.delta1, 0);
+      bases(points, loader.stream(), pointsB1_, key.points_b1, 0, key.vars, nullptr, 0);
+      bases(points, loader.stream(), pointsC_, key.points_c, key.public_wires + 1, key.vars - key.public_wires - 1, nullptr, 0);
+      basesOfQuotient(points, loader.stream(), key.points_h);
+      points.finish();
+    }
+    Points<F2, S> points(loader, key, l.width);
+    bases(points, loader.stream(), pointsB2_, key.points_b2, 0, key.vars, key.delta2, 1);
+    points.finish();
     std::memcpy(&constants_.alpha1, key.alpha1, sizeof(G1));
     std::memcpy(&constants_.beta1, key.beta1, sizeof(G1));
     std::memcpy(&constants_.beta2, key.beta2, sizeof(G2));
-    loader.stream().synchronize();
   }
 
   // bases fills the tables of one sum over the witness: count points from the one of wire first on, and delta, if any, for the scalar
   // r (0) or s (1). All others are at infinity.
-  template <class G>
-  void bases(Loader &loader, Buffer<G> &tables, const void *points, size_t first, size_t count, const void *delta, unsigned which) {
-    loader.stream().clear(tables.data(), layout_.width * sizeof(G));
-    loader.copy(tables.data() + first, points, count * sizeof(G));
-    if (delta) loader.copyOwn(tables.data() + vars_ + which, delta, sizeof(G));
-    fillTables(loader.stream(), tables.data(), layout_.width, layout_.witness);
+  template <class F>
+  void bases(Points<F, S> &points, Stream &stream, Buffer<Affine<F>> &tables, const void *from, size_t first, size_t count, const void *delta, unsigned which) {
+    stream.clear(tables.data(), layout_.width * sizeof(Affine<F>));
+    points.load(tables.data() + first, from, count);
+    if (delta) points.loadOwn(tables.data() + vars_ + which, delta);
+    fillTables(stream, tables.data(), layout_.width, layout_.witness);
+  }
+
+  // basesOfQuotient fills those of H. The transform to coefficients leaves them in bit-reversed order, so the points of powers are too.
+  void basesOfQuotient(Points<F1, S> &points, Stream &stream, const void *from) {
+    const size_t n = domain_.size();
+    points.load(pointsH_.data(), from, n);
+    if (powers_) stream.launch("reversePoints", Shape{blocksFor(n, 256), 256}, reversePoints<G1>, pointsH_.data(), layout_.logDomain);
+    fillTables(stream, pointsH_.data(), n, layout_.quotient);
   }
 
   template <class F>
@@ -270,6 +272,7 @@ class Prover : public Circuit {
   Device &device_;
   Layout layout_;
   size_t vars_;
+  bool powers_;
   Domain<S> domain_;
   Buffer<S> coefficients_;
   Matrix<S> a_, b_;
@@ -277,7 +280,7 @@ class Prover : public Circuit {
   Buffer<G2> pointsB2_;
   Buffer<G1> pointsH_;
   Constants<C> constants_;
-  Buffer<S> vectors_;  // a, b, c
+  Secret<S> vectors_;  // a, b, c
   Slot slot_[slots];
   Plan<S> witnessPlan_, quotientPlan_;
   Sums<F1> witnessSums_;

@@ -88,15 +88,20 @@ void againstNaive(unsigned logN, unsigned count) {
   compare(bench.get(), w2, F::one(), "toCosetValues");
   F scale = F::one();
   for (unsigned i = 0; i < logN; i++) scale = scale.doubled();
+  const auto isScaled = [&](const char *what) {
+    const std::vector<F> back = bench.get();
+    for (size_t i = 0; i < back.size(); i++) {
+      if (back[i] != shuffled[i] * scale) return CHECK(false, "%s: 2^%u, coefficient %zu", what, logN, i);
+    }
+  };
+  bench.domain.fromCoset(bench.stream, bench.memory.data(), count);
+  isScaled("fromCoset");
   bench.put(values);
   bench.domain.toCoset(bench.stream, bench.memory.data(), count);
   compare(bench.get(), w2, scale, "toCoset");
   bench.put(values);
   bench.domain.toCoefficients(bench.stream, bench.memory.data(), count);
-  const std::vector<F> back = bench.get();
-  for (size_t i = 0; i < back.size(); i++) {
-    if (back[i] != shuffled[i] * scale) return CHECK(false, "toCoefficients: 2^%u, coefficient %zu", logN, i);
-  }
+  isScaled("toCoefficients");
 }
 
 }  // namespace

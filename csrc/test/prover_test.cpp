@@ -107,8 +107,9 @@ S rootOf(unsigned bits) {
   return x;
 }
 
+// quotientOf compares with values of polynomials: of ab - c, and of h times Z at points that have nothing to do with the domain.
 template <class S>
-void quotientOf(unsigned logN, unsigned count, Form form) {
+void quotientOf(unsigned logN, unsigned count, Form form, bool powers) {
   const size_t n = size_t(1) << logN;
   Device device(0);
   Stream stream(device);
@@ -120,16 +121,26 @@ void quotientOf(unsigned logN, unsigned count, Form form) {
   }
   vectors.resize(3 * n * count);
   Buffer<S> memory = onDevice(stream, vectors);
-  quotient(stream, domain, memory.data(), count, form);
+  quotient(stream, domain, memory.data(), count, form, powers);
+  if (powers) {  // reversed as points of H would be
+    for (unsigned v = 0; v < count; v++) stream.launch("reversePoints", Shape{2, 64}, reversePoints<S>, memory.data() + v * n, logN);
+  }
   const std::vector<S> got = onHost(stream, memory.data(), n * count);
   for (unsigned v = 0; v < count; v++) {
     std::vector<S> av(a.begin() + v * n, a.begin() + (v + 1) * n), bv(b.begin() + v * n, b.begin() + (v + 1) * n), cv(n);
     for (size_t i = 0; i < n; i++) cv[i] = av[i] * bv[i];
-    for (size_t i = 0; i < n; i++) {
-      const S x = rootOf<S>(logN + 1).power(2 * i + 1), root = rootOf<S>(logN);
-      const S want = valueAt(av, root, x) * valueAt(bv, root, x) - valueAt(cv, root, x);
-      CHECK(S::fromInteger(got[v * n + i]) == want, "2^%u, vector %u, value %zu", logN, v, i);
+    const S root = rootOf<S>(logN);
+    const auto wanted = [&](const S &x) { return valueAt(av, root, x) * valueAt(bv, root, x) - valueAt(cv, root, x); };
+    for (size_t i = 0; i < n && !powers; i++) {
+      const S x = rootOf<S>(logN + 1).power(2 * i + 1);
+      CHECK(S::fromInteger(got[v * n + i]) == wanted(x), "2^%u, vector %u, value %zu", logN, v, i);
     }
+    if (!powers) continue;
+    const S x = randomElement<S>();
+    S h = S::zero();
+    for (size_t i = n; i-- > 0;) h = h * x + S::fromInteger(got[v * n + i]);
+    CHECK(h * (x.power(n) - S::one()) == wanted(x), "2^%u, vector %u", logN, v);
+    CHECK(got[v * n + n - 1].isZero(), "2^%u, vector %u: a coefficient more than there are points", logN, v);
   }
 }
 
@@ -171,10 +182,12 @@ TEST(prover_matrix_refused) {
 }
 
 TEST(prover_quotient) {
-  quotientOf<Bn254Fr>(1, 1, Form::integer);
-  quotientOf<Bn254Fr>(4, 2, Form::integer);
-  quotientOf<Bls12381Fr>(5, 1, Form::integer);
-  quotientOf<Bls12381Fr>(3, 3, Form::montgomery);
+  for (bool powers : {false, true}) {
+    quotientOf<Bn254Fr>(1, 1, Form::integer, powers);
+    quotientOf<Bn254Fr>(4, 2, Form::integer, powers);
+    quotientOf<Bls12381Fr>(5, 1, Form::integer, powers);
+    quotientOf<Bls12381Fr>(3, 3, Form::montgomery, powers);
+  }
 }
 
 TEST(prover_witness) {
