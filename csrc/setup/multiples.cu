@@ -14,7 +14,8 @@ namespace setup {
 template <class F>
 PINION_KERNEL_BOUNDS(128, 1) fillRow(Affine<F> generator, const Affine<F> *below, size_t n, Xyzz<F> *sums) {
   for (size_t i = globalThread(); i < n; i += globalThreads()) {
-    const Xyzz<F> base = below ? Xyzz<F>::twice(below[n - 1]) : Xyzz<F>::from(generator);
+    Xyzz<F> base = Xyzz<F>::from(below ? below[n - 1] : generator);
+    if (below) base.twice();
     Xyzz<F> sum = Xyzz<F>::infinity();
     for (size_t bit = n; bit != 0; bit /= 2) {
       sum.twice();
@@ -99,8 +100,7 @@ Multiples<F, S>::Multiples(Device &device, Stream &stream, size_t n)
       table_(device, size_t(windows_.count) * windows_.buckets()),
       scalars_(device, std::min(n, most)),
       sums_(device, std::max<size_t>(std::min(n, most), windows_.buckets())),
-      wrong_(device, 1),
-      found_(device, 1) {
+      wrong_(device, 1) {
   const size_t row = windows_.buckets();
   for (int w = 0; w < windows_.count; w++) {
     Affine<F> *to = table_.data() + w * row;
@@ -121,9 +121,10 @@ void Multiples<F, S>::run(Stream &stream, const void *scalars, size_t n, Affine<
 
 template <class F, class S>
 void Multiples<F, S>::check(Stream &stream) {
-  stream.copyOut(found_.data(), wrong_.data(), wrong_.bytes());
+  unsigned found = 0;
+  stream.copyOut(&found, wrong_.data(), sizeof found);
   stream.synchronize();
-  if (found_[0]) throw Failure(PINION_INVALID, "a scalar is not below the order of the group");
+  if (found) throw Failure(PINION_INVALID, "a scalar is not below the order of the group");
 }
 
 template <class F, class S>

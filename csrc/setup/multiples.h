@@ -29,10 +29,9 @@ class Multiples {
 
   Windows windows_;
   Buffer<Affine<F>> table_;
-  Buffer<S> scalars_;
+  Secret<S> scalars_;
   Buffer<Xyzz<F>> sums_;
   Buffer<unsigned> wrong_;
-  Pinned<unsigned> found_;
 };
 
 // multiplesOf does n of them from host memory to host memory, and waits.
