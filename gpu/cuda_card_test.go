@@ -11,7 +11,7 @@ import (
 )
 
 // cardLibrary is the library that the tests of a card use: the software device, or that of PINION_CUDA_LIB.
-func cardLibrary(t *testing.T) string {
+func cardLibrary(t testing.TB) string {
 	t.Helper()
 	path := os.Getenv("PINION_CUDA_LIB")
 	if path == "" {
@@ -230,7 +230,7 @@ func counted(t *testing.T, c *Card, what failure) (n uint64) {
 }
 
 // symbol is the address of a function of the card's library.
-func symbol(t *testing.T, c *Card, name string) uintptr {
+func symbol(t testing.TB, c *Card, name string) uintptr {
 	t.Helper()
 	handle, err := dlopen(c.lib.path)
 	if err != nil {
