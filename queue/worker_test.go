@@ -698,8 +698,15 @@ func TestQ01WorkersDieAtEachAttempt(t *testing.T) {
 		t.Errorf("error %v", r.Err)
 	}
 	b.awaitEmpty(c.js)
-	if l := b.deadLetters(c.js, s.ID); len(l) != 1 || digestOf(l[0].Data) != s.Job || !strings.Contains(l[0].Header.Get(HeaderHistory), `"attempt":3`) {
-		t.Errorf("dead letters %v", l)
+	if l := b.deadLetters(c.js, s.ID); len(l) != 1 || digestOf(l[0].Data) != s.Job || l[0].Header.Get("Pinion-Origin-Nats-Msg-Id") != s.ID {
+		t.Errorf("dead letters %v, want one with the whole job", l)
+	}
+	l, err := c.DeadLetter(ctx(t), s.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if l.Code != CodeAttempts || l.Error != r.Err.Msg || len(l.History) != MaxAttempts || l.History[2].Attempt != 3 || l.History[2].Worker == "" {
+		t.Errorf("dead letter %+v", l)
 	}
 }
 

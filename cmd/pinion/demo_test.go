@@ -12,6 +12,7 @@ import (
 
 // The demo works, and works again at once.
 func TestDemo(t *testing.T) {
+	t.Parallel()
 	for range 2 {
 		out := must(t, pinion(t, nil, "demo", "--jobs", "20"))
 		for _, want := range []string{

@@ -4,10 +4,13 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -24,7 +27,15 @@ var (
 	catalogue string // all example circuits as NAME-CURVE; multiplier without its calculator (bare), and with a forgeable key (loose)
 )
 
+// More of them run at a time than there are cores: those that are parallel wait for leases most of their time.
 func TestMain(m *testing.M) {
+	flag.Parse()
+	parallel := flag.Lookup("test.parallel")
+	if parallel.Value.String() == strconv.Itoa(runtime.GOMAXPROCS(0)) {
+		if err := parallel.Value.Set("4"); err != nil {
+			panic(err)
+		}
+	}
 	code, err := withFixtures(m.Run)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)

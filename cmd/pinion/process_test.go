@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"log/slog"
 	"os/exec"
 	"regexp"
 	"strings"
@@ -113,19 +114,17 @@ func (p *process) signal(t *testing.T, s syscall.Signal) int {
 // startBroker runs a nats-server of its own.
 func startBroker(t *testing.T) (url string) {
 	t.Helper()
-	path, err := natsServer()
-	if err != nil {
-		t.Fatal(err)
-	}
-	p := spawn(t, "nats-server", exec.Command(path, "-a", "127.0.0.1", "-p", "-1", "-js", "-sd", t.TempDir()))
-	url = "nats://" + p.line(t, `Listening for client connections on (\S+)`)[1]
-	p.line(t, "Server is ready")
-	return url
+	b := &broker{dir: t.TempDir(), port: "-1"}
+	b.start(t)
+	return b.url
 }
+
+// ackWait of the brokers in these tests.
+const ackWait = 2 * time.Second
 
 // workerEnv is the configuration of the workers in these tests.
 func workerEnv(url, name string, more ...string) []string {
-	return append([]string{"PINION_NATS=" + url, "PINION_WORKER=" + name, "PINION_HTTP=127.0.0.1:0", "PINION_ACK_WAIT=2s"}, more...)
+	return append([]string{"PINION_NATS=" + url, "PINION_WORKER=" + name, "PINION_HTTP=127.0.0.1:0", "PINION_ACK_WAIT=" + ackWait.String()}, more...)
 }
 
 // startWorker runs pinion serve and waits until it takes jobs; web is the address of its probes.
@@ -144,26 +143,43 @@ func startWorker(t *testing.T, env []string) (p *process, web string) {
 	return p, "http://" + ready.HTTP
 }
 
-// broker is a provisioned nats-server with a client of the test's own.
+// broker is a nats-server with a client of the test's own.
 type broker struct {
-	url    string
-	client *queue.Client
-	js     jetstream.JetStream
+	dir, port, url string
+	process        *process
+	nc             *nats.Conn
+	js             jetstream.JetStream
+	client         *queue.Client
 }
 
-func provisioned(t *testing.T) *broker {
+// start runs the server; after it was killed, with its store and at its address.
+func (b *broker) start(t *testing.T) {
 	t.Helper()
-	b := &broker{url: startBroker(t)}
-	must(t, pinion(t, []string{"PINION_NATS=" + b.url, "PINION_ACK_WAIT=2s"}, "provision"))
-	nc, err := nats.Connect(b.url)
+	path, err := natsServer()
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(nc.Close)
-	if b.js, err = jetstream.New(nc); err != nil {
+	b.process = spawn(t, "nats-server", exec.Command(path, "-a", "127.0.0.1", "-p", b.port, "-js", "-sd", b.dir))
+	address := b.process.line(t, `Listening for client connections on (\S+)`)[1]
+	b.process.line(t, "Server is ready")
+	b.url, b.port = "nats://"+address, address[strings.LastIndex(address, ":")+1:]
+}
+
+// provisioned starts a broker with the streams of the contract.
+func provisioned(t *testing.T) *broker {
+	t.Helper()
+	b := &broker{dir: t.TempDir(), port: "-1"}
+	b.start(t)
+	must(t, pinion(t, []string{"PINION_NATS=" + b.url, "PINION_ACK_WAIT=" + ackWait.String()}, "provision"))
+	var err error
+	if b.nc, err = nats.Connect(b.url, queue.ConnectOptions(t.Name(), slog.New(slog.DiscardHandler))...); err != nil {
 		t.Fatal(err)
 	}
-	if b.client, err = queue.NewClient(t.Context(), nc, queue.ClientConfig{}); err != nil {
+	t.Cleanup(b.nc.Close)
+	if b.js, err = jetstream.New(b.nc); err != nil {
+		t.Fatal(err)
+	}
+	if b.client, err = queue.NewClient(t.Context(), b.nc, queue.ClientConfig{}); err != nil {
 		t.Fatal(err)
 	}
 	return b

@@ -44,49 +44,9 @@ func verified(t *testing.T, r *queue.Result) {
 	}
 }
 
-// A worker that is killed in the middle of a job: another one finishes it, and there is exactly one result.
-func TestKilledWorker(t *testing.T) {
-	b := provisioned(t)
-	for _, phase := range []string{queue.PhaseWitness, queue.PhaseDevice} {
-		t.Run(phase, func(t *testing.T) {
-			before := b.messages(t, queue.StreamResults)
-			id := kill(t, b, phase)
-			startWorker(t, workerEnv(b.url, "second-"+phase))
-			r := b.result(t, id)
-			verified(t, r)
-			if r.Worker != "second-"+phase || r.Attempt != 2 {
-				t.Errorf("attempt %d by %s", r.Attempt, r.Worker)
-			}
-			if n := b.messages(t, queue.StreamResults) - before; n != 1 {
-				t.Errorf("%d results", n)
-			}
-		})
-	}
-}
-
-// kill has a worker killed while its job is in the phase, and returns the job's id. A worker that was faster than its murderer leaves
-// a result, and another one has to die.
-func kill(t *testing.T, b *broker, phase string) (id string) {
-	t.Helper()
-	for try := range 5 {
-		id = fmt.Sprintf("killed-in-%s-%d", phase, try)
-		first, _ := startWorker(t, workerEnv(b.url, fmt.Sprintf("first-%s-%d", phase, try)))
-		entered := b.phase(t, id, phase)
-		submitted(t, b.url, id)
-		entered()
-		if code := first.signal(t, syscall.SIGKILL); code != -1 {
-			t.Fatalf("exit code %d", code)
-		}
-		if b.stored(t, id) == nil {
-			return id
-		}
-	}
-	t.Fatal("every worker had finished before it was killed")
-	return ""
-}
-
 // SIGTERM in the middle of a job: the worker finishes it, takes no other, and ends well; what is queued stays for the next worker.
 func TestDrain(t *testing.T) {
+	t.Parallel()
 	b := provisioned(t)
 	first, web := startWorker(t, workerEnv(b.url, "first", "PINION_JOBS=1"))
 	if code, body := get(t, web+"/readyz"); code != http.StatusOK {
@@ -148,6 +108,7 @@ func digest(t *testing.T, dir, name string) string {
 
 // What a producer can do wrong, and what it is told.
 func TestSubmit(t *testing.T) {
+	t.Parallel()
 	b := provisioned(t)
 	own := filepath.Join(t.TempDir(), "catalogue")
 	if err := os.CopyFS(own, os.DirFS(catalogue)); err != nil {
@@ -223,6 +184,7 @@ func TestSubmit(t *testing.T) {
 
 // A worker and a producer without a broker, and on one that nobody provisioned.
 func TestNoBroker(t *testing.T) {
+	t.Parallel()
 	input := write(t, "input.json", []byte(`{"a": 3, "b": 5}`))
 	commands := [][]string{{"serve"}, {"submit", "multiplier-bn128", "--input", input}}
 	for _, args := range commands {
@@ -242,6 +204,7 @@ func TestNoBroker(t *testing.T) {
 
 // Whoever waits for a job with a deadline gets an answer, also if no worker runs.
 func TestNoWorker(t *testing.T) {
+	t.Parallel()
 	env := []string{"PINION_NATS=" + startBroker(t)}
 	must(t, pinion(t, env, "provision", "--circuits"))
 	input := write(t, "input.json", []byte(`{"a": 3, "b": 5}`))
@@ -253,6 +216,7 @@ func TestNoWorker(t *testing.T) {
 
 // Provisioning twice is provisioning once; what differs is told, and left as it is.
 func TestProvision(t *testing.T) {
+	t.Parallel()
 	url := startBroker(t)
 	env := []string{"PINION_NATS=" + url}
 	for range 2 {
