@@ -22,14 +22,11 @@ type Files struct {
 // or prepared; the originals are not needed any more. Errors wrap ErrExists if there is a circuit of that name. Check whether
 // the returned Info is Forgeable.
 func (c *Catalogue) Add(ctx context.Context, name string, files Files, progress Progress) (*Info, error) {
-	if err := checkName(name); err != nil {
+	if err := c.Free(name); err != nil {
 		return nil, err
 	}
 	if files.Zkey == "" {
 		return nil, fmt.Errorf("circuit %s: no zkey given", name)
-	}
-	if err := c.refuseTaken(name); err != nil {
-		return nil, err
 	}
 	s, err := c.newScratch()
 	if err != nil {
@@ -45,7 +42,11 @@ func (c *Catalogue) Add(ctx context.Context, name string, files Files, progress 
 	return info, nil
 }
 
-func (c *Catalogue) refuseTaken(name string) error {
+// Free tells whether a circuit may be added by that name: nil, or an error, which wraps ErrExists if there is one.
+func (c *Catalogue) Free(name string) error {
+	if err := checkName(name); err != nil {
+		return err
+	}
 	_, err := os.Stat(c.path(name))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil

@@ -13,6 +13,7 @@ import (
 
 type circuitCmd struct {
 	Add     circuitAdd     `cmd:"" help:"Import a circuit: check its files and prepare its key."`
+	Setup   circuitSetup   `cmd:"" help:"Make a key for development, of constraints or of a made-up circuit, and import it."`
 	List    circuitList    `cmd:"" help:"List the circuits."`
 	Inspect circuitInspect `cmd:"" help:"Show one circuit."`
 	Check   circuitCheck   `cmd:"" help:"Check a circuit of the catalogue, or a zkey that is in none, and store nothing."`
@@ -52,14 +53,19 @@ func (c *circuitAdd) Run(a *app) error {
 	bar := a.bar()
 	info, err := catalogue.Add(a.ctx, c.Name, circuit.Files{Zkey: c.Zkey, Wasm: c.Wasm, R1CS: c.R1cs}, bar.report)
 	bar.close()
-	switch {
-	case err != nil && a.ctx.Err() == nil && !isA[*fs.PathError](err):
-		return &inputError{err} // what isn't the file system's fault is that of the files
-	case err != nil:
-		return err
+	if err != nil {
+		return a.filesFault(err)
 	}
 	a.warnForgeable(*info)
 	return a.print(info, func(w io.Writer) { fmt.Fprintln(w, info.Ref()) })
+}
+
+// filesFault makes an error one of the input: what isn't the file system's fault is that of the files.
+func (a *app) filesFault(err error) error {
+	if a.ctx.Err() == nil && !isA[*fs.PathError](err) {
+		return &inputError{err}
+	}
+	return err
 }
 
 func (a *app) warnForgeable(info circuit.Info) {
