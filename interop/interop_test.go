@@ -78,6 +78,29 @@ func TestExamples(t *testing.T) {
 	}
 }
 
+// TestSetup: keys that pinion makes.
+func TestSetup(t *testing.T) {
+	const name = "multiplier"
+	for _, curve := range circuits.Curves {
+		t.Run(curve, func(t *testing.T) {
+			dir := t.TempDir()
+			if err := circuits.Extract(dir, name, curve); err != nil {
+				t.Fatal(err)
+			}
+			input, err := circuits.Input(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			c := interop.Circuit{Name: "own", Zkey: filepath.Join(dir, "own.zkey"), Wasm: filepath.Join(dir, circuits.Wasm), Input: filepath.Join(dir, "input.json")}
+			write(t, c.Input, input)
+			t.Setenv("PINION_CIRCUITS", filepath.Join(dir, "catalogue"))
+			must(t, []string{pinion, "circuit", "setup", "--insecure", c.Name, "--r1cs", filepath.Join(dir, circuits.R1CS), "--out", c.Zkey})
+			t.Setenv("PINION_ALLOW_FORGEABLE", c.Name)
+			exchange(t, c)
+		})
+	}
+}
+
 // exchange shows that pinion and snarkjs take each other's work for one circuit, and
 // that pinion refuses all of it once a bit has flipped.
 func exchange(t *testing.T, c interop.Circuit) {
