@@ -24,6 +24,9 @@ func (s *Setup) Device() string { return s.device.Info().Name }
 
 // Multiply is a groth16.Multiplier: the card's, or that of the CPU.
 func (s *Setup) Multiply(curve groth16.Curve, group groth16.Group, scalars, points []byte) error {
+	if card, ok := s.device.(*gpu.Card); ok {
+		return card.Multiples(curve, group, scalars, points)
+	}
 	return groth16.Multiples(curve, group, scalars, points)
 }
 
