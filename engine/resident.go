@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -59,6 +60,13 @@ func (t *residency) len() int {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return len(t.table)
+}
+
+// refs are the circuits in the table, by name.
+func (t *residency) refs() []circuit.Ref {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return slices.SortedFunc(maps.Keys(t.table), func(a, b circuit.Ref) int { return cmp.Compare(a.String(), b.String()) })
 }
 
 // find returns what is known of a circuit that is loaded.

@@ -1,6 +1,10 @@
 package engine
 
-import "sync/atomic"
+import (
+	"sync/atomic"
+
+	"github.com/pinion-zk/pinion/circuit"
+)
 
 // Stats are counters since the engine's start, but for Circuits and Running.
 type Stats struct {
@@ -34,3 +38,6 @@ func (e *Engine) Stats() Stats {
 		Running:      running,
 	}
 }
+
+// Resident returns the circuits that are loaded, or being loaded, by name.
+func (e *Engine) Resident() []circuit.Ref { return e.circuits.refs() }

@@ -70,8 +70,8 @@ func differ(object string, want, got any) []Drift {
 }
 
 // flatten is a configuration as field -> JSON. Fields that mean "no limit" or
-// "default" whether absent, zero or -1, and what the broker adds for its own
-// information, are left out.
+// "default" whether absent, zero or -1, what the broker adds for its own
+// information, and an operator's pause are left out.
 func flatten(cfg any) map[string]string {
 	data, err := json.Marshal(cfg)
 	if err != nil { // configurations are plain data
@@ -91,7 +91,7 @@ func flatten(cfg any) map[string]string {
 }
 
 var (
-	ignored = map[string]bool{"name": true, "description": true, "metadata": true, "placement": true}
+	ignored = map[string]bool{"name": true, "description": true, "metadata": true, "placement": true, "pause_until": true}
 	unset   = map[string]bool{"0": true, "-1": true, "null": true, "false": true, `""`: true, "{}": true}
 )
 

@@ -72,7 +72,7 @@ func (in *intake) run(ctx context.Context) error {
 	status := in.w.nc.StatusChanged(nats.CONNECTED, nats.CLOSED)
 	defer in.w.nc.RemoveStatusListener(status)
 	for ctx.Err() == nil && !in.w.nc.IsClosed() {
-		in.checkDevice()
+		in.checkFitness()
 		in.dispatch(ctx)
 		in.ask(ctx)
 		in.pull(ctx)
@@ -93,10 +93,10 @@ func (in *intake) run(ctx context.Context) error {
 	return nil
 }
 
-// checkDevice gives the ticket back while the device is sick, so that nothing
-// is pulled, and what still arrives is handed back.
-func (in *intake) checkDevice() {
-	if in.ticket != nil && in.w.cfg.Healthy() != nil {
+// checkFitness gives the ticket back while the device is sick or the worker is
+// paused, so that nothing is pulled, and what still arrives is handed back.
+func (in *intake) checkFitness() {
+	if in.ticket != nil && in.w.unfit() != nil {
 		in.ticket()
 		in.ticket = nil
 	}
@@ -111,15 +111,15 @@ func (in *intake) ask(ctx context.Context) {
 	go func() { in.tickets <- in.w.admit(ctx, in.slots) }()
 }
 
-// admit waits for a free slot, a healthy device and the intake allowance; nil
-// if it failed. What it returns gives slot and allowance back.
+// admit waits for a free slot, a fit worker and the intake allowance; nil if it
+// failed. What it returns gives slot and allowance back.
 func (w *Worker) admit(ctx context.Context, slots chan struct{}) func() {
 	select {
 	case slots <- struct{}{}:
 	case <-ctx.Done():
 		return nil
 	}
-	if w.cfg.Healthy() == nil { // else Ready says what is wrong
+	if w.unfit() == nil { // else Ready says what is wrong
 		release, err := w.cfg.Intake(ctx)
 		if err == nil {
 			return func() {

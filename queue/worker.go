@@ -73,6 +73,8 @@ type Worker struct {
 	settle   time.Duration
 	counts   counts
 
+	paused atomic.Bool
+
 	mu       sync.Mutex
 	running  map[string]*task
 	health   [3]error // of each lane; nil: the broker answers
@@ -251,10 +253,10 @@ func (w *Worker) setHealth(lane int, err error) {
 	w.health[lane] = err
 }
 
-// Ready says why the worker can't take jobs now, or nil: it is running, the
-// broker answers its pulls, and the device is healthy.
+// Ready says why the worker can't take jobs now, or nil: it is running and not
+// paused, the broker answers its pulls, and the device is healthy.
 func (w *Worker) Ready() error {
-	if err := w.cfg.Healthy(); err != nil {
+	if err := w.unfit(); err != nil {
 		return err
 	}
 	if s := w.nc.Status(); s != nats.CONNECTED {
@@ -278,10 +280,12 @@ type Stats struct {
 	Done, Failed, Cancelled, Expired int64 // results stored by this worker
 	Deferred, Retried, LeaseLost     int64
 	InHand                           int64 // now
+	LastMinute                       int64 // results stored in the last 60 seconds
 }
 
 type counts struct {
 	done, failed, cancelled, expired, deferred, retried, leaseLost, inHand atomic.Int64
+	minute                                                                 minute
 }
 
 // Stats returns the counts.
@@ -290,10 +294,12 @@ func (w *Worker) Stats() Stats {
 	return Stats{
 		Done: c.done.Load(), Failed: c.failed.Load(), Cancelled: c.cancelled.Load(), Expired: c.expired.Load(),
 		Deferred: c.deferred.Load(), Retried: c.retried.Load(), LeaseLost: c.leaseLost.Load(), InHand: c.inHand.Load(),
+		LastMinute: c.minute.sum(time.Now()),
 	}
 }
 
 func (c *counts) stored(s State) {
+	c.minute.add(time.Now())
 	switch s {
 	case Done:
 		c.done.Add(1)

@@ -38,13 +38,16 @@ type Service struct {
 	client    *queue.Client
 	prover    *Prover
 	worker    *queue.Worker
-	answers   micro.Service          // on pinion.status
+	answers   micro.Service   // on pinion.status, and to what this worker is told
+	drained   context.Context // ends when drain is called: this worker was told to
+	drain     context.CancelFunc
 	stage     atomic.Pointer[string] // why the service isn't ready, while it starts or stops
 }
 
 // Start brings everything up but takes no job yet: probes, telemetry, broker, device, circuits. On error nothing is left running.
 func Start(ctx context.Context, config *Config, log *slog.Logger) (*Service, error) {
 	s := &Service{config: config, log: log}
+	s.drained, s.drain = context.WithCancel(context.Background())
 	s.enter("starting")
 	if err := s.start(ctx); err != nil {
 		return nil, errors.Join(err, s.stop())
@@ -78,7 +81,9 @@ func (s *Service) start(ctx context.Context) (err error) {
 	if err := s.bind(ctx, spans, counts); err != nil {
 		return err
 	}
-	s.answers, err = announce(s.nc, s.config.Worker, s.status)
+	s.answers, err = announce(s.nc, s.config.Worker, s.status, map[string]func(){
+		verbPause: s.worker.Pause, verbResume: s.worker.Resume, verbDrain: s.drain,
+	})
 	return err
 }
 
@@ -207,10 +212,13 @@ func (s *Service) HTTP() string {
 	return s.web.addr
 }
 
-// Run takes jobs until ctx ends, lets those in hand finish for as long as the grace time allows, and then stops everything that
+// Run takes jobs until ctx ends or the worker is told to drain, lets those in hand finish for as long as the grace time allows, and then stops everything that
 // Start brought up. It is called once.
 func (s *Service) Run(ctx context.Context) error {
 	s.stage.Store(nil)
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(s.drained, cancel)()
 	stopping := context.AfterFunc(ctx, func() {
 		s.enter("draining")
 		s.log.Info("draining", "grace", s.config.Grace)
@@ -231,6 +239,7 @@ func (s *Service) ready() {
 func (s *Service) stop() error {
 	ctx, cancel := context.WithTimeout(context.Background(), stopTime)
 	defer cancel()
+	s.drain() // or nobody ends its context
 	var faults []error
 	if s.prover != nil {
 		faults = append(faults, s.prover.Close(ctx))

@@ -137,8 +137,8 @@ func TestReadiness(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var now status
-	if err := json.Unmarshal(answer.Data, &now); err != nil || now.Worker != "test" || now.Ready || now.Loaded != 1 || now.Reason != "service: loading circuit multiplier" {
+	var now Status
+	if err := json.Unmarshal(answer.Data, &now); err != nil || now.Worker != "test" || now.Ready || len(now.Circuits) != 1 || !strings.HasPrefix(now.Circuits[0], "multiplier@") || now.Reason != "service: loading circuit multiplier" {
 		t.Errorf("%v: %s", err, answer.Data)
 	}
 	ctx, stop := context.WithCancel(t.Context())

@@ -21,6 +21,7 @@ type cli struct {
 	Submit    submitCmd    `cmd:"" help:"Put a job onto the queue."`
 	Jobs      jobsCmd      `cmd:"" help:"List, show, cancel and requeue jobs."`
 	Results   resultsCmd   `cmd:"" help:"Print a job's result, and write its proofs to files."`
+	Workers   workersCmd   `cmd:"" help:"List, pause, resume and drain workers."`
 	Prove     proveCmd     `cmd:"" help:"Prove a witness at once, in this process."`
 	Verify    verifyCmd    `cmd:"" help:"Verify a proof."`
 	Circuit   circuitCmd   `cmd:"" help:"Keep the catalogue of circuits."`

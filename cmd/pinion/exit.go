@@ -89,7 +89,7 @@ func isUnavailable(err error) bool {
 func isInput(err error) bool {
 	return isOneOf(err, fs.ErrNotExist, fs.ErrPermission, circuit.ErrUnknownCircuit, circuit.ErrDigestMismatch, circuit.ErrExists,
 		circuit.ErrNoCalculator, circuit.ErrNotCalculator, queue.ErrUnknownCircuit, queue.ErrUnknownJob, queue.ErrNoDeadLetter, queue.ErrIDConflict,
-		queue.ErrTooLarge, queue.ErrMalformed, queue.ErrCircuitConflict) ||
+		queue.ErrTooLarge, queue.ErrMalformed, queue.ErrCircuitConflict, service.ErrNoWorker) ||
 		isA[*inputError](err) || isA[*circuit.FormatError](err) || isA[*circuit.InputError](err) || isA[*circuit.AssertError](err) ||
 		isA[*circuit.UnsatisfiedError](err)
 }

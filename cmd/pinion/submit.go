@@ -8,6 +8,8 @@ import (
 	"os"
 	"time"
 
+	"github.com/nats-io/nats.go"
+
 	"github.com/pinion-zk/pinion/queue"
 	"github.com/pinion-zk/pinion/service"
 )
@@ -82,13 +84,18 @@ type submission struct {
 	Duplicate bool   `json:"duplicate"`
 }
 
-// client connects to the queue for a command.
-func (a *app) client(command string) (*queue.Client, func(), error) {
+// connect reaches the broker for a command.
+func (a *app) connect(command string) (*nats.Conn, error) {
 	config, err := a.config()
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	nc, err := config.Connect("pinion "+command, config.Logger(a.stderr))
+	return config.Connect("pinion "+command, config.Logger(a.stderr))
+}
+
+// client connects to the queue for a command.
+func (a *app) client(command string) (*queue.Client, func(), error) {
+	nc, err := a.connect(command)
 	if err != nil {
 		return nil, nil, err
 	}
