@@ -64,7 +64,7 @@ test-csrc: ## test the kernels on the software device, then again under address 
 	$(MAKE) BUILD=build/sanitized SANITIZE="$(sanitizers)" build/sanitized/csrc_test_software && build/sanitized/csrc_test_software
 
 .PHONY: gpu-files
-gpu-files: $(BUILD)/libpinion_cuda.so $(cards) ## fill build/gpu, which a GPU machine without Go is tested with
+gpu-files: $(BUILD)/libpinion_cuda.so $(cards) build/vectors ## fill build/gpu, which a GPU machine without Go is tested with
 	@mkdir -p $(BUILD)/gpu/testdata
 	cp $^ scripts/test-gpu.sh $(BUILD)/gpu
 	cp gpu/testdata/stub.cpp csrc/include/pinion.h $(BUILD)/gpu/testdata

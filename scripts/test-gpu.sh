@@ -14,7 +14,7 @@ if ! nvidia-smi --query-gpu=index,name,driver_version,memory.total --format=csv,
   exit 3
 fi
 cd "$folder"
-export PINION_CUDA_LIB=$folder/libpinion_cuda.so
+export PINION_CUDA_LIB=$folder/libpinion_cuda.so PINION_VECTORS=$folder/vectors
 if [[ -d interop ]]; then
   export PINION_INTEROP=$folder/interop
 fi

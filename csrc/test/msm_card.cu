@@ -1,4 +1,5 @@
 // Sums of products on a card: the tests of msm_test.h, then sums at size, checked and timed. One program for each group, by PINION_GROUP.
+#include "../setup/generators.h"
 #include "msm_test.h"
 
 #include <cstdlib>
@@ -8,21 +9,31 @@ namespace {
 #if PINION_GROUP == 1
 using Curve = Bn254;
 using F = Curve::G1;
-const char *const groupName = "BN254 G1";
+const char *const groupName = "bn254 g1";
 #elif PINION_GROUP == 2
 using Curve = Bn254;
 using F = Curve::G2;
-const char *const groupName = "BN254 G2";
+const char *const groupName = "bn254 g2";
 #elif PINION_GROUP == 3
 using Curve = Bls12381;
 using F = Curve::G1;
-const char *const groupName = "BLS12-381 G1";
+const char *const groupName = "bls12381 g1";
 #else
 using Curve = Bls12381;
 using F = Curve::G2;
-const char *const groupName = "BLS12-381 G2";
+const char *const groupName = "bls12381 g2";
 #endif
 using S = Curve::Scalar;
+
+// times is n P, bit by bit.
+Xyzz<F> times(const Affine<F> &p, const S &n) {
+  Xyzz<F> r = Xyzz<F>::infinity();
+  for (int i = S::words * 32 - 1; i >= 0; i--) {
+    r.twice();
+    if (n.w[i / 32] >> (i % 32) & 1) r.add(p);
+  }
+  return r;
+}
 
 // run of consecutive multiples that a thread of multiples makes.
 constexpr uint32_t run = 64;
@@ -92,7 +103,9 @@ Affine<F> expectedSum(const std::vector<S> &scalars) {
     for (int k = 0; k < 8; k++) columns[k] += uint64_t(scalars[i].w[k]) * (i + 1);
   }
   S sum = S::zero(), shift = S::one();
-  const S base = element<S>(1u << 31).doubled();
+  S base = S::zero();  // 2^32
+  base.w[1] = 1;
+  base = S::fromInteger(base);
   for (int k = 0; k < 8; k++) {
     S column = S::zero();
     for (int w = 0; w < 4; w++) column.w[w] = uint32_t(columns[k] >> (32 * w));
@@ -196,7 +209,7 @@ int main(int argc, char **argv) {
       }
     }
     for (int bits = 13; bits <= 20 && argc > 3; bits++) measure(device, stream, points.data(), std::atoi(argv[3]), false, 1, bits);
-  } catch (const Failure &f) {
+  } catch (const std::exception &f) {
     std::printf("FAIL %s: %s\n", groupName, f.what());
     failures++;
   }

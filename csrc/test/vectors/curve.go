@@ -70,9 +70,9 @@ type sum struct {
 	montgomery               bool // scalars are elements, not integers
 }
 
-// light are the sums of groups that are computed fast, heavy those of the others.
+// many are the sums of the group that is computed fastest, few those of the others.
 var (
-	light = []sum{
+	many = []sum{
 		{"nothing", 0, 1, 4, 1, mixed, false},
 		{"one point", 1, 1, 5, 1, mixed, false},
 		{"mixed", 77, 1, 5, 3, mixed, false},
@@ -89,7 +89,7 @@ var (
 		{"hot bucket", 256, 1, 4, 1, ones, false},
 		{"power of two", 64, 1, 6, 4, mixed, false},
 	}
-	heavy = []sum{
+	few = []sum{
 		{"nothing", 0, 1, 4, 1, mixed, false},
 		{"one point", 1, 1, 4, 4, mixed, false},
 		{"mixed", 37, 1, 4, 8, mixed, false},

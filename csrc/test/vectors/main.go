@@ -49,8 +49,8 @@ func write(path string) error {
 	scalars := prime[bnr.Element](w, "r", bnr.Modulus())
 	operations(w, "q2", extension(prime[bnq.Element](w, "q", bnq.Modulus()), func(a, b bnq.Element) bn254.E2 { return bn254.E2{A0: a, A1: b} }))
 	_, _, g1, g2 := bn254.Generators()
-	sums[bn254.G1Affine, bnr.Element](w, "g1", points(w, "g1", g1), light)
-	sums[bn254.G2Affine, bnr.Element](w, "g2", points(w, "g2", g2), light)
+	sums[bn254.G1Affine, bnr.Element](w, "g1", points(w, "g1", g1), many)
+	sums[bn254.G2Affine, bnr.Element](w, "g2", points(w, "g2", g2), few)
 	d := domain[bnr.Element, *bnr.Element]{bnr.Modulus(), func(n int, a []bnr.Element) bnr.Element {
 		d := bnfft.NewDomain(uint64(n))
 		d.FFT(a, bnfft.DIF)
@@ -64,8 +64,8 @@ func write(path string) error {
 	scalars2 := prime[blsr.Element](w, "r", blsr.Modulus())
 	operations(w, "q2", extension(prime[blsq.Element](w, "q", blsq.Modulus()), func(a, b blsq.Element) bls12381.E2 { return bls12381.E2{A0: a, A1: b} }))
 	_, _, h1, h2 := bls12381.Generators()
-	sums[bls12381.G1Affine, blsr.Element](w, "g1", points(w, "g1", h1), light)
-	sums[bls12381.G2Affine, blsr.Element](w, "g2", points(w, "g2", h2), heavy)
+	sums[bls12381.G1Affine, blsr.Element](w, "g1", points(w, "g1", h1), few)
+	sums[bls12381.G2Affine, blsr.Element](w, "g2", points(w, "g2", h2), few)
 	d2 := domain[blsr.Element, *blsr.Element]{blsr.Modulus(), func(n int, a []blsr.Element) blsr.Element {
 		d := blsfft.NewDomain(uint64(n))
 		d.FFT(a, blsfft.DIF)

@@ -107,12 +107,13 @@ func transforms[T any, P residue[T]](w *writer, d domain[T, P]) {
 	}
 }
 
-// quotients writes values a and b on a domain, and (a b - c) on its coset, c having the products of a and b as its values.
+// quotients writes values a and b on a domain and, c having their products as its values, a b - c on the coset; and as powers the
+// coefficients of (a b - c) / (x^n - 1), bit-reversed.
 func quotients[T any, P residue[T]](w *writer, d domain[T, P]) {
 	for _, size := range []struct{ log, vectors int }{{1, 1}, {4, 2}, {5, 3}, {8, 1}, {12, 1}} {
 		n := 1 << size.log
 		var as, bs []T
-		var as2, bs2, hs []*big.Int
+		var as2, bs2, hs, powers []*big.Int
 		for range size.vectors {
 			a, b, c := randomElements[T, P](w, d.modulus, n), randomElements[T, P](w, d.modulus, n), make([]T, n)
 			for i := range c {
@@ -123,9 +124,22 @@ func quotients[T any, P residue[T]](w *writer, d domain[T, P]) {
 			as, bs = append(as, a...), append(bs, b...)
 			shift := d.root(2 * n)
 			ac, bc, cc := d.values(d.coefficients(a), shift), d.values(d.coefficients(b), shift), d.values(d.coefficients(c), shift)
+			divided := make([]T, n) // x^n is -1 on the coset
+			divisor := P(new(T)).SetBigInt(big.NewInt(-2))
+			P(divisor).Inverse(divisor)
 			for i := range ac {
 				h := P(new(T)).Mul(&ac[i], &bc[i])
 				hs = append(hs, P(P(h).Sub(h, &cc[i])).BigInt(new(big.Int)))
+				P(&divided[i]).Mul(h, divisor)
+			}
+			coefficients := d.coefficients(divided)
+			back, power := *P(new(T)).Inverse(&shift), *d.one()
+			for i := range coefficients {
+				P(&coefficients[i]).Mul(&coefficients[i], &power)
+				P(&power).Mul(&power, &back)
+			}
+			for i := range coefficients {
+				powers = append(powers, P(&coefficients[reversed(i, n)]).BigInt(new(big.Int)))
 			}
 		}
 		name := fmt.Sprintf("quotient %d ", size.log)
@@ -134,6 +148,7 @@ func quotients[T any, P residue[T]](w *writer, d domain[T, P]) {
 		w.put(name+"a integers", integers(d.modulus, as2...))
 		w.put(name+"b integers", integers(d.modulus, bs2...))
 		w.put(name+"integers", integers(d.modulus, hs...))
+		w.put(name+"powers integers", integers(d.modulus, powers...))
 	}
 }
 
