@@ -24,4 +24,4 @@ struct Registered {
   static void test_##name()
 
 // CHECK reports a condition that doesn't hold, and goes on.
-#define CHECK(condition, ...) ((condition) ? (void)0 : (failures++, std::printf("%s:%d: %s: ", __FILE__, __LINE__, #condition), std::printf("" __VA_ARGS__), (void)std::printf("\n")))
+#define CHECK(condition, ...) ((condition) ? (void)0 : (failures++, std::printf("%s:%d: %s:", __FILE__, __LINE__, #condition), std::printf(" " __VA_ARGS__), (void)std::printf("\n")))

@@ -43,6 +43,21 @@ func points[T any, P point[T]](w *writer, name string, generator T) []T {
 	return many
 }
 
+// multiples writes integers and the multiples of the generator by them.
+func multiples[T, S any, P point[T], Q residue[S]](w *writer, name string, generator T) {
+	modulus := modulusOf[S, Q]()
+	numbers := edges(modulus)
+	for len(numbers) < 70 {
+		numbers = append(numbers, w.below(modulus))
+	}
+	results := make([]T, len(numbers))
+	for i, n := range numbers {
+		P(&results[i]).ScalarMultiplication(&generator, n)
+	}
+	w.put(name+" multiples integers", integers(modulus, numbers...))
+	w.put(name+" multiples", results)
+}
+
 // group is *T, of a T that is a point which scalars S multiply.
 type group[T, S any] interface {
 	point[T]

@@ -51,6 +51,8 @@ func write(path string) error {
 	_, _, g1, g2 := bn254.Generators()
 	sums[bn254.G1Affine, bnr.Element](w, "g1", points(w, "g1", g1), many)
 	sums[bn254.G2Affine, bnr.Element](w, "g2", points(w, "g2", g2), few)
+	multiples[bn254.G1Affine, bnr.Element](w, "g1", g1)
+	multiples[bn254.G2Affine, bnr.Element](w, "g2", g2)
 	d := domain[bnr.Element, *bnr.Element]{bnr.Modulus(), func(n int, a []bnr.Element) bnr.Element {
 		d := bnfft.NewDomain(uint64(n))
 		d.FFT(a, bnfft.DIF)
@@ -66,6 +68,8 @@ func write(path string) error {
 	_, _, h1, h2 := bls12381.Generators()
 	sums[bls12381.G1Affine, blsr.Element](w, "g1", points(w, "g1", h1), few)
 	sums[bls12381.G2Affine, blsr.Element](w, "g2", points(w, "g2", h2), few)
+	multiples[bls12381.G1Affine, blsr.Element](w, "g1", h1)
+	multiples[bls12381.G2Affine, blsr.Element](w, "g2", h2)
 	d2 := domain[blsr.Element, *blsr.Element]{blsr.Modulus(), func(n int, a []blsr.Element) blsr.Element {
 		d := blsfft.NewDomain(uint64(n))
 		d.FFT(a, blsfft.DIF)
