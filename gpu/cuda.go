@@ -112,6 +112,9 @@ func (c *Card) Info() Info { return c.info }
 // staging is the page-locked memory through which the library copies a key: two pieces (csrc/prover/loader.h).
 const staging = 2 * 4 << 20
 
+// Library is the path of the card's library.
+func (c *Card) Library() string { return c.lib.path }
+
 // Footprint implements Device. What a task needs is part of the key's bytes: it is there from load to unload.
 func (c *Card) Footprint(pk *groth16.ProvingKey) (Footprint, error) {
 	var footprint cFootprint

@@ -52,6 +52,20 @@ type cTimings struct {
 	overlapped             float32
 }
 
+type cBenchCase struct {
+	kind, curve, group, logSize    uint32
+	tables, sparse, repetitions, _ uint32
+	seed                           uint64
+}
+
+type cBenchResult struct {
+	least, median, greatest float32
+	bits, tables, _         uint32
+	operations              uint64
+	found                   [192]byte
+	expected                [32]byte
+}
+
 // library has the functions of a library that is loaded. It stays loaded: a driver in it may have threads of its own.
 type library struct {
 	path string
@@ -71,6 +85,7 @@ type library struct {
 	taskFinish       func(task uintptr, proofs *byte, size uint64, timings *cTimings, e *cError) int32
 	hostRegister     func(ordinal int32, memory *byte, size uint64, readOnly int32, e *cError) int32
 	hostUnregister   func(ordinal int32, memory *byte, e *cError) int32
+	bench            func(device uintptr, what *cBenchCase, result *cBenchResult, e *cError) int32
 }
 
 // functions are the names that the library has to have. The version comes first: only if it is right do the others mean what they say.
@@ -91,6 +106,7 @@ func (l *library) functions() []function {
 		{"pinion_task_finish", &l.taskFinish},
 		{"pinion_host_register", &l.hostRegister},
 		{"pinion_host_unregister", &l.hostUnregister},
+		{"pinion_bench", &l.bench},
 	}
 }
 

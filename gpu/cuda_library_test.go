@@ -222,6 +222,8 @@ func TestCUDALayout(t *testing.T) {
 	var f cFootprint
 	var in cInput
 	var tm cTimings
+	var bc cBenchCase
+	var br cBenchResult
 	for i, got := range []uintptr{
 		unsafe.Sizeof(e), unsafe.Offsetof(e.message),
 		unsafe.Sizeof(d), unsafe.Offsetof(d.kind), unsafe.Offsetof(d.memory), unsafe.Offsetof(d.free),
@@ -235,6 +237,8 @@ func TestCUDALayout(t *testing.T) {
 		unsafe.Sizeof(in), unsafe.Offsetof(in.a), unsafe.Offsetof(in.b), unsafe.Offsetof(in.r), unsafe.Offsetof(in.s),
 		unsafe.Sizeof(tm), unsafe.Offsetof(tm.ntt), unsafe.Offsetof(tm.sort), unsafe.Offsetof(tm.a), unsafe.Offsetof(tm.h),
 		unsafe.Offsetof(tm.finish), unsafe.Offsetof(tm.total), unsafe.Offsetof(tm.overlapped),
+		unsafe.Sizeof(bc), unsafe.Offsetof(bc.repetitions), unsafe.Offsetof(bc.seed),
+		unsafe.Sizeof(br), unsafe.Offsetof(br.bits), unsafe.Offsetof(br.operations), unsafe.Offsetof(br.found), unsafe.Offsetof(br.expected),
 	} {
 		if want := layout(uint64(i)); uint64(got) != want {
 			t.Errorf("number %d of stub_layout: %d here, %d in C", i, got, want)

@@ -26,6 +26,7 @@ type cli struct {
 	Verify    verifyCmd    `cmd:"" help:"Verify a proof."`
 	Circuit   circuitCmd   `cmd:"" help:"Keep the catalogue of circuits."`
 	Provision provisionCmd `cmd:"" help:"Create the streams and buckets on the broker, or compare them with what they should be."`
+	Bench     benchCmd     `cmd:"" help:"Measure what this machine can do."`
 	Demo      demoCmd      `cmd:"" help:"See it all work: broker, worker and jobs in this process."`
 
 	JSON    bool             `name:"json" help:"Print results as JSON, and no progress."`

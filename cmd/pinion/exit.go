@@ -9,6 +9,7 @@ import (
 
 	"github.com/pinion-zk/pinion/circuit"
 	"github.com/pinion-zk/pinion/engine"
+	"github.com/pinion-zk/pinion/gpu"
 	"github.com/pinion-zk/pinion/groth16"
 	"github.com/pinion-zk/pinion/pool"
 	"github.com/pinion-zk/pinion/queue"
@@ -83,7 +84,8 @@ func jobExit(err *engine.Error) int {
 
 func isUnavailable(err error) bool {
 	return isOneOf(err, context.DeadlineExceeded, nats.ErrTimeout, nats.ErrConnectionClosed, nats.ErrNoResponders,
-		queue.ErrNotProvisioned, queue.ErrQueueFull, queue.ErrNoResult) || isA[*pool.ExceedsError](err) || isA[*service.BrokerError](err)
+		queue.ErrNotProvisioned, queue.ErrQueueFull, queue.ErrNoResult, gpu.ErrNoLibrary, gpu.ErrNoCard, gpu.ErrInUse, gpu.ErrMemory, gpu.ErrFault) ||
+		isA[*pool.ExceedsError](err) || isA[*service.BrokerError](err) || isA[*gpu.VersionError](err)
 }
 
 func isInput(err error) bool {

@@ -197,6 +197,43 @@ PINION_API int32_t pinion_host_free(int32_t ordinal, void *memory, pinion_error 
 PINION_API int32_t pinion_host_register(int32_t ordinal, void *memory, uint64_t size, int32_t read_only, pinion_error *error);
 PINION_API int32_t pinion_host_unregister(int32_t ordinal, void *memory, pinion_error *error);
 
+/* ---- Measurements ---- */
+
+enum {
+  PINION_BENCH_MULTIPLICATIONS = 1, /* products of scalars in registers, and nothing else: what bounds transforms */
+  PINION_BENCH_ADDITIONS = 2,       /* additions of an affine point to a sum in registers, likewise: what bounds sums */
+  PINION_BENCH_MSM = 3,             /* a sum of products of points by scalars: digits, sort, buckets */
+  PINION_BENCH_NTT_DOWN = 4,        /* values on the domain to coefficients */
+  PINION_BENCH_NTT_UP = 5,          /* coefficients to values on the odd coset */
+  PINION_BENCH_QUOTIENT = 6         /* values of A.w and B.w to those of the quotient on the odd coset */
+};
+
+typedef struct pinion_bench_case {
+  uint32_t kind, curve;
+  uint32_t group;       /* of additions and sums: PINION_G1 or PINION_G2 */
+  uint32_t log_size;    /* 2^log_size points, elements, or bare operations (which are rounded to what fills the device) */
+  uint32_t tables;      /* of sums: most tables of multiples of the bases, the bases included; 0: what the library chooses */
+  uint32_t sparse;      /* of sums: of a thousand scalars so many are zero or one, half and half; the others are uniform */
+  uint32_t repetitions; /* that are timed, after one that isn't */
+  uint32_t reserved;
+  uint64_t seed;        /* of points and scalars */
+} pinion_bench_case;
+
+typedef struct pinion_bench_result {
+  float least, median, greatest; /* milliseconds, from events on the device */
+  uint32_t bits, tables;         /* of sums: of a window, and how many were made */
+  uint32_t reserved;
+  uint64_t operations; /* products or additions; of a sum, those of points to buckets */
+  /* Of the last repetition, for the caller to compare. Sums and additions: the point that came out, and the scalar by which the
+   * generator of the group makes it, summed up from those by which it made the bases. Transforms: the value at a random place of the
+   * polynomial that came out, and of the one that went in. Multiplications: the product of one thread, and the host's. */
+  uint8_t found[192], expected[32];
+} pinion_bench_result;
+
+/* Measures one thing on inputs that are made on the device, while nothing else runs there. The device memory that it takes is given
+ * back; PINION_OUT_OF_MEMORY if there isn't enough. */
+PINION_API int32_t pinion_bench(pinion_device *device, const pinion_bench_case *what, pinion_bench_result *result, pinion_error *error);
+
 /* ---- For tests: in libpinion_software.so only ---- */
 
 enum {

@@ -3,6 +3,7 @@
 #include <mutex>
 #include <set>
 
+#include "../bench/bench.h"
 #include "../setup/multiples.h"
 #include "host.h"
 #include "pipeline.h"
@@ -300,6 +301,18 @@ int32_t pinion_host_register(int32_t ordinal, void *memory, uint64_t size, int32
 
 int32_t pinion_host_unregister(int32_t ordinal, void *memory, pinion_error *error) {
   return guarded(error, [&] { host::unlock(ordinal, memory); });
+}
+
+int32_t pinion_bench(pinion_device *device, const pinion_bench_case *what, pinion_bench_result *result, pinion_error *error) {
+  return guarded(error, [&] {
+    known(device);
+    require(what && result, "nothing to measure, or no place for the result");
+    device->pipeline.device().use();
+    device->pipeline.device().check();
+    pinion_bench_result made{};
+    measure(device->pipeline.device(), *what, made);
+    *result = made;
+  });
 }
 
 #ifndef __CUDACC__

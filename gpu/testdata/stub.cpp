@@ -98,6 +98,8 @@ int32_t pinion_task_finish(pinion_task *task, void *proofs, uint64_t size, pinio
   return PINION_OK;
 }
 
+int32_t pinion_bench(pinion_device *, const pinion_bench_case *, pinion_bench_result *, pinion_error *e) { return fail(PINION_INTERNAL, e); }
+
 #ifndef LACKS
 int32_t pinion_host_register(int32_t, void *, uint64_t, int32_t, pinion_error *e) { return fail(setting[LOCK], e); }
 int32_t pinion_host_unregister(int32_t, void *, pinion_error *e) { return fail(setting[LOCK], e); }
@@ -142,6 +144,9 @@ PINION_API uint64_t stub_layout(uint64_t i) {
       sizeof(pinion_input), AT(pinion_input, a), AT(pinion_input, b), AT(pinion_input, r), AT(pinion_input, s),
       sizeof(pinion_timings), AT(pinion_timings, ntt), AT(pinion_timings, sort), AT(pinion_timings, a), AT(pinion_timings, h),
       AT(pinion_timings, finish), AT(pinion_timings, total), AT(pinion_timings, overlapped),
+      sizeof(pinion_bench_case), AT(pinion_bench_case, repetitions), AT(pinion_bench_case, seed),
+      sizeof(pinion_bench_result), AT(pinion_bench_result, bits), AT(pinion_bench_result, operations), AT(pinion_bench_result, found),
+      AT(pinion_bench_result, expected),
   };
   return i < sizeof list / sizeof *list ? list[i] : ~uint64_t(0);
 }
