@@ -39,19 +39,19 @@ struct Pair {
   // c0 = a0 b0 - a1 b1, c1 = a1 b0 + a0 b1: of each lane the product with b0 and that with b1.
   PINION_DEVICE Pair operator*(const Pair &o) const {
     const F a = across(), b = o.across();
-    return {F::template dot<2>({half, choose(a, -a)}, {choose(b, o.half), choose(o.half, b)})};
+    return {F::template dot<2>({half, choose(a, a.looseNegative())}, {choose(b, o.half), choose(o.half, b)})};
   }
 
   // c0 = (a0 + a1) (a0 - a1), c1 = 2 a1 a0.
   PINION_DEVICE Pair squared() const {
     const F a = across();
-    return {(half + choose(half, a)) * choose(a, half - a)};
+    return {half.looseSum(choose(half, a)) * choose(a, half.looseDifference(a))};
   }
 
   // combine is a b + c d.
   PINION_DEVICE static Pair combine(const Pair &a, const Pair &b, const Pair &c, const Pair &d) {
     const F a2 = a.across(), b2 = b.across(), c2 = c.across(), d2 = d.across();
-    return {F::template dot<4>({a.half, choose(a2, -a2), c.half, choose(c2, -c2)},
+    return {F::template dot<4>({a.half, choose(a2, a2.looseNegative()), c.half, choose(c2, c2.looseNegative())},
                                {choose(b2, b.half), choose(b.half, b2), choose(d2, d.half), choose(d.half, d2)})};
   }
 

@@ -70,14 +70,7 @@ struct alignas(16) Field {
         return c.borrowLast() != 0;
     }
 
-    PINION_INLINE Field operator+(const Field &o) const {
-        Field r;
-        Carry c;
-        r.w[0] = c.add(w[0], o.w[0]);
-        PINION_UNROLL
-        for (int i = 1; i < words; i++) r.w[i] = c.addc(w[i], o.w[i]);
-        return r.reduced();
-    }
+    PINION_INLINE Field operator+(const Field &o) const { return looseSum(o).reduced(); }
 
     PINION_INLINE Field operator-(const Field &o) const {
         Field r;
@@ -96,6 +89,32 @@ struct alignas(16) Field {
     PINION_INLINE Field operator-() const { return zero() - *this; }
     PINION_INLINE Field doubled() const { return *this + *this; }
 
+    // Loose elements are factors of one product and nothing else: they are congruent to what they stand for, but not less than p. The
+    // products that are added up before a reduction may come to 4 p^2, so both factors of a single one may be as large as 2 p.
+
+    // looseSum is at most 2 p.
+    PINION_INLINE Field looseSum(const Field &o) const {
+        Field r;
+        Carry c;
+        r.w[0] = c.add(w[0], o.w[0]);
+        PINION_UNROLL
+        for (int i = 1; i < words; i++) r.w[i] = c.addc(w[i], o.w[i]);
+        return r;
+    }
+
+    // looseNegative is at most p, of an element that is.
+    PINION_INLINE Field looseNegative() const {
+        Field r;
+        Carry c;
+        r.w[0] = c.sub(P::modulus(0), w[0]);
+        PINION_UNROLL
+        for (int i = 1; i < words; i++) r.w[i] = c.subc(P::modulus(i), w[i]);
+        return r;
+    }
+
+    // looseDifference is at most 2 p.
+    PINION_INLINE Field looseDifference(const Field &o) const { return looseSum(o.looseNegative()); }
+
     PINION_INLINE Field operator*(const Field &o) const {
         Rows rows;
         PINION_UNROLL
@@ -106,7 +125,24 @@ struct alignas(16) Field {
         return rows.sum();
     }
 
-    PINION_INLINE Field squared() const { return *this * *this; }
+    // squared has the products of unlike words once, doubled, and is reduced afterwards: three quarters of a product's multiply-adds.
+    PINION_INLINE Field squared() const {
+        uint32_t t[2 * words];
+        square(t);
+        Rows rows;
+        PINION_UNROLL
+        for (int i = 0; i < words; i++) {
+            rows.even[i] = t[i];
+            rows.odd[i] = 0;
+        }
+        rows.reduce();
+        PINION_UNROLL
+        for (int i = 1; i < words; i++) rows.next(modulus(), [](uint32_t lowest) { return lowest * P::inverse; });
+        Field high;
+        PINION_UNROLL
+        for (int i = 0; i < words; i++) high.w[i] = t[words + i];
+        return rows.unreduced().looseSum(high).reduced();
+    }
 
     // dot is a[0] b[0] + ... + a[N-1] b[N-1] with one reduction for all of the products.
     template <int N>
@@ -182,11 +218,58 @@ struct alignas(16) Field {
         return r;
     }
 
+    // square writes the words of the square of this integer.
+    PINION_INLINE void square(uint32_t (&t)[2 * words]) const {
+        // As in Rows, the products of two words that end at an even word and those that end at an odd one don't overlap: t and, a word
+        // higher, odd.
+        uint32_t odd[2 * words];
+        PINION_UNROLL
+        for (int i = 0; i < 2 * words; i++) t[i] = odd[i] = 0;
+        PINION_UNROLL
+        for (int i = 0; i < words - 1; i++) {
+            row(odd, i, i + 1);
+            row(t, i, i + 2);
+        }
+        Carry sum;
+        t[1] = sum.add(t[1], odd[0]);
+        PINION_UNROLL
+        for (int i = 2; i < 2 * words; i++) t[i] = sum.addc(t[i], odd[i - 1]);
+        Carry twice;
+        t[0] = 0;
+        t[1] = twice.add(t[1], t[1]);
+        PINION_UNROLL
+        for (int i = 2; i < 2 * words; i++) t[i] = twice.addc(t[i], t[i]);
+        Carry c;
+        t[0] = c.madLo(w[0], w[0], t[0]);
+        t[1] = c.madcHi(w[0], w[0], t[1]);
+        PINION_UNROLL
+        for (int i = 1; i < words; i++) {
+            t[2 * i] = c.madcLo(w[i], w[i], t[2 * i]);
+            t[2 * i + 1] = c.madcHi(w[i], w[i], t[2 * i + 1]);
+        }
+    }
+
+    // row adds word i times each second word from j on to t, those with word i + 1 at 2 i.
+    PINION_INLINE void row(uint32_t (&t)[2 * words], int i, int j) const {
+        if (j >= words) return;
+        int at = (i + j) & ~1;
+        Carry c;
+        t[at] = c.madLo(w[i], w[j], t[at]);
+        t[at + 1] = c.madcHi(w[i], w[j], t[at + 1]);
+        PINION_UNROLL
+        for (j += 2; j < words; j += 2) {
+            at += 2;
+            t[at] = c.madcLo(w[i], w[j], t[at]);
+            t[at + 1] = c.madcHi(w[i], w[j], t[at + 1]);
+        }
+        t[at + 2] = c.addcLast(t[at + 2], 0);
+    }
+
     // Rows is a product under way: even + odd 2^32, less than 2^(32 (words + 1)).
     struct Rows {
         uint32_t even[words], odd[words];
 
-        // next moves on to the next row, dropping the lowest word, which is zero, and adds a b.
+        // next moves on to the next row and adds a b.
         PINION_INLINE void next(const Field &a, uint32_t b, bool first) {
             if (first) {
                 PINION_UNROLL
@@ -194,10 +277,17 @@ struct alignas(16) Field {
                 add(a, b);
                 return;
             }
+            next(a, [=](uint32_t) { return b; });
+        }
+
+        // This next drops the lowest word, which is zero, and adds a times what factor makes of the word that is lowest then.
+        template <class Factor>
+        PINION_INLINE void next(const Field &a, Factor factor) {
             // What was even becomes odd, two words lower; its second word belongs to the new lowest one.
             uint32_t up[words];
             Carry c;
             up[0] = c.add(odd[0], even[1]);
+            const uint32_t b = factor(up[0]);
             PINION_UNROLL
             for (int i = 1; i < words; i++) up[i] = odd[i];
             PINION_UNROLL
@@ -241,14 +331,16 @@ struct alignas(16) Field {
         PINION_INLINE void reduce() { add(modulus(), even[0] * P::inverse); }
 
         // sum ends the product.
-        PINION_INLINE Field sum() const {
+        PINION_INLINE Field sum() const { return unreduced().reduced(); }
+
+        PINION_INLINE Field unreduced() const {
             Field r;
             Carry c;
             r.w[0] = c.add(odd[0], even[1]);
             PINION_UNROLL
             for (int i = 1; i < words - 1; i++) r.w[i] = c.addc(odd[i], even[i + 1]);
             r.w[words - 1] = c.addcLast(odd[words - 1], 0);
-            return r.reduced();
+            return r;
         }
     };
 };

@@ -30,14 +30,14 @@ struct Fp2 {
     PINION_INLINE Fp2 doubled() const { return {c0.doubled(), c1.doubled()}; }
 
     PINION_INLINE Fp2 operator*(const Fp2 &o) const {
-        return {F::template dot<2>({c0, -c1}, {o.c0, o.c1}), F::template dot<2>({c0, c1}, {o.c1, o.c0})};
+        return {F::template dot<2>({c0, c1.looseNegative()}, {o.c0, o.c1}), F::template dot<2>({c0, c1}, {o.c1, o.c0})};
     }
 
-    PINION_INLINE Fp2 squared() const { return {(c0 + c1) * (c0 - c1), c0.doubled() * c1}; }
+    PINION_INLINE Fp2 squared() const { return {c0.looseSum(c1) * c0.looseDifference(c1), c0.looseSum(c0) * c1}; }
 
     // combine is a b + c d.
     PINION_INLINE static Fp2 combine(const Fp2 &a, const Fp2 &b, const Fp2 &c, const Fp2 &d) {
-        return {F::template dot<4>({a.c0, -a.c1, c.c0, -c.c1}, {b.c0, b.c1, d.c0, d.c1}),
+        return {F::template dot<4>({a.c0, a.c1.looseNegative(), c.c0, c.c1.looseNegative()}, {b.c0, b.c1, d.c0, d.c1}),
                 F::template dot<4>({a.c0, a.c1, c.c0, c.c1}, {b.c1, b.c0, d.c1, d.c0})};
     }
 
