@@ -47,22 +47,20 @@ struct Xyzz {
 
     PINION_INLINE void add(const Affine<F> &p) { add(p, p.isInfinity()); }
 
-    // add adds p unless keep, which must be so of a point at infinity. Equal and opposite points are rare: they are seen to in a branch
-    // that hands values to a call and back, so that all else stays in registers.
+    // add adds p unless keep, which must be so of a point at infinity. Equal and opposite points are rare: they take a call that nothing
+    // lives across, so that all else stays in registers.
     PINION_INLINE void add(const Affine<F> &p, bool keep) {
         const F d = p.x * zz - x;
         const F r = p.y * zzz - y;
-        const bool take = isInfinity() & !keep;
-        if (take) *this = {p.x, p.y, F::one(), F::one()};
-        keep |= take;
-        const bool same = d.isZero() & !keep;
-        if (F::any(same)) {
-            const bool equal = r.isZero();
-            const Xyzz twice = doubled({p.x, p.y, F::one(), F::one()});
-            if (same) *this = equal ? twice : infinity();
-            keep |= same;
+        if (isInfinity() & !keep) {
+            *this = {p.x, p.y, F::one(), F::one()};
+            keep = true;
         }
-        step(d, r, x, y, keep);
+        if (F::any(d.isZero() & !keep)) {
+            *this = apart(*this, p, keep);
+        } else {
+            step(d, r, x, y, keep);
+        }
     }
 
     PINION_INLINE void add(const Xyzz &p) {
@@ -99,6 +97,11 @@ struct Xyzz {
     PINION_INLINE void twice() { *this = doubled(*this); }
 
   private:
+    PINION_CALL static Xyzz apart(Xyzz sum, Affine<F> p, bool keep) {
+        sum.add(keep ? infinity() : Xyzz{p.x, p.y, F::one(), F::one()});
+        return sum;
+    }
+
     // doubled is p + p. It takes and gives values, so that those of its callers can stay in registers.
     PINION_CALL static Xyzz doubled(Xyzz p) {
         const F u = p.y.doubled();
