@@ -26,6 +26,7 @@ __device__ __forceinline__ size_t globalThreads() { return size_t(gridDim.x) * b
 __device__ __forceinline__ unsigned laneIndex() { return threadIdx.x & 31; }
 __device__ __forceinline__ void barrier() { __syncthreads(); }
 __device__ __forceinline__ void warpBarrier() { __syncwarp(); }
+__device__ __forceinline__ void prefetch(const void *p) { asm volatile("prefetch.global.L2 [%0];" ::"l"(p)); }
 __device__ __forceinline__ unsigned ballot(bool vote) { return __ballot_sync(0xffffffffu, vote); }
 template <class T>
 __device__ __forceinline__ T shuffle(T value, unsigned lane) { return __shfl_sync(0xffffffffu, value, lane); }

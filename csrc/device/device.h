@@ -14,7 +14,8 @@
 //
 // In kernels: threadIndex, threadCount, blockIndex, blockIndexY, blockCount, blockCountY; barrier (all threads of a block reach the same
 // one); dynamicShared<T>(), Shape::shared bytes; atomicAdd, atomicMin, atomicMax, atomicOr, atomicExch, atomicCAS on unsigned and
-// unsigned long long; laneIndex; shuffle, shuffleDown, shuffleUp, shuffleXor, ballot, warpBarrier, by all 32 lanes of a warp.
+// unsigned long long; laneIndex; shuffle, shuffleDown, shuffleUp, shuffleXor, ballot, warpBarrier, by all 32 lanes of a warp; prefetch, of
+// the 32 bytes at an address, which will be loaded soon.
 #pragma once
 
 #include <cstddef>

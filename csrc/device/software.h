@@ -77,6 +77,7 @@ T shuffleUp(T value, unsigned by) { return software::exchange(value, laneIndex()
 template <class T>
 T shuffleXor(T value, unsigned mask) { return software::exchange(value, laneIndex() ^ mask); }
 unsigned ballot(bool vote);
+inline void prefetch(const void *) {}
 
 template <class T>
 T *dynamicShared() { return reinterpret_cast<T *>(software::place.shared); }

@@ -35,6 +35,15 @@ PINION_DEVICE Affine<F> load(const Affine<typename F::Memory> &m) {
   return {F::load(m.x), F::load(m.y)};
 }
 
+// expect prefetches a point, each lane its share.
+template <class F>
+PINION_DEVICE void expect(const Affine<typename F::Memory> &m) {
+  constexpr size_t share = sizeof(m) / F::lanes;
+  const char *mine = reinterpret_cast<const char *>(&m) + laneIndex() % F::lanes * share;
+  PINION_UNROLL
+  for (size_t at = 0; at < share; at += 32) prefetch(mine + at);
+}
+
 template <class F>
 PINION_DEVICE void store(Stored<F> &m, const Xyzz<F> &p) {
   p.x.store(m.x);
@@ -75,16 +84,14 @@ PINION_KERNEL_BOUNDS(128, gatherBlocks<F>) gather(const uint32_t *keys, const En
   bool first = true;
   Xyzz<F> sum = Xyzz<F>::infinity();
   Entry entry = entries[works ? start : size - 1];
-  Affine<F> ahead = load<F>(tables[entry & ~negative]);
   for (uint32_t i = 0; i < length; i++) {
     const uint64_t at = start + i;
     const bool on = at < size;
-    Affine<F> point = ahead;
+    Affine<F> point = load<F>(tables[entry & ~negative]);
     const Entry sign = entry & negative;
     const uint32_t k = on ? keys[at] : key;
-    const uint64_t next = at + 1 < size ? at + 1 : size - 1;
-    entry = entries[next];
-    ahead = load<F>(tables[entry & ~negative]);
+    entry = entries[at + 1 < size ? at + 1 : size - 1];
+    expect<F>(tables[entry & ~negative]);  // registers are short, so it doesn't wait in them
     if (sign) point.y = -point.y;
     const bool none = point.isInfinity() | !on;
     bool keep = none;
