@@ -205,6 +205,20 @@ func TestBadInputInABatch(t *testing.T) {
 	}
 }
 
+// A device that blames an input that there isn't blames none: the tasks are not submitted again and again.
+func TestBadInputOutsideTheBatch(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d, e, key, first := batching(t, 1, 4)
+		one, two := submit(t, e, t.Context(), key, 1), submit(t, e, t.Context(), key, 2)
+		first.finish(nil)
+		bad := errors.New("bad")
+		(<-d.begun).finish(&InputError{Input: 2, Err: bad})
+		wantErr(t, one, bad)
+		wantErr(t, two, bad)
+		mustClose(t, e)
+	})
+}
+
 // The end of one task's context takes it out of the batch, and leaves the others.
 func TestCancelOneOfABatch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -67,7 +67,7 @@ func (f *flight) end(proofs []*groth16.Proof, timings Timings, err error) {
 func (f *flight) blame(err error, first, inputs int) error {
 	bad, known := errors.AsType[*InputError](err)
 	switch {
-	case !known || len(f.requests) == 1:
+	case !known || len(f.requests) == 1 || bad.Input < 0 || bad.Input >= len(f.task.Inputs):
 		return err
 	case bad.Input >= first && bad.Input < first+inputs:
 		return &InputError{Input: bad.Input - first, Err: bad.Err}
