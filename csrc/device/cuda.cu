@@ -113,7 +113,8 @@ void *Device::allocatePinned(size_t bytes) {
 
 void Device::releasePinned(void *memory, size_t) noexcept { cudaFreeHost(memory); }
 
-Event::Event(Device &device) : device_(device) { device_.must(cudaEventCreate(&event_), "event"); }
+// Waiting threads sleep here too.
+Event::Event(Device &device) : device_(device) { device_.must(cudaEventCreateWithFlags(&event_, cudaEventBlockingSync), "event"); }
 Event::~Event() { cudaEventDestroy(event_); }
 
 bool Event::done() {

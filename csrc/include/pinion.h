@@ -159,12 +159,14 @@ typedef struct pinion_input {
   uint8_t r[32], s[32]; /* the blinding, canonical: secret, uniform below the order of the group */
 } pinion_input;
 
-/* Milliseconds. Phases of a batch are summed over its parts; the upload of one part runs beside the kernels of another. */
+/* Milliseconds. Phases of a batch are summed over its parts; the upload of one part runs beside the kernels of another. So do phases of
+ * one part: synthesis to the sum for H, the sums for A, B1 and C, and that for B2 are three lines of work side by side, and their times add
+ * up to more than they take together. */
 typedef struct pinion_timings {
   float upload, synthesis, ntt;
   float sort;               /* digits and order of the scalars, for all the sums over the witness and for H */
-  float a, b1, b2, c, h;    /* the sums */
-  float finish;
+  float a, b1, b2, c, h;    /* the sums; of those that are made at once, the first has the time of all */
+  float finish;             /* what is left after the last sum */
   float total;              /* from the first upload's start to the last proof */
   float overlapped;         /* of the upload, while kernels of this task or the one before ran */
 } pinion_timings;

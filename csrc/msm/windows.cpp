@@ -9,7 +9,7 @@ namespace {
 // The costs of things in additions of an affine point to a bucket, from measurements on one H200.
 constexpr double entry = 1.25;  // an addition and its share of the sort
 constexpr double bucket = 3.5;  // two additions of points that aren't affine, and clearing
-constexpr double doubling = 3e4;  // one thread doubles while the card waits
+constexpr double doubling = 6e3;  // one point is doubled while the card waits
 
 // 2^23 buckets of the largest points are 3 GiB.
 constexpr int widest = 23;

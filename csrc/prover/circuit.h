@@ -9,7 +9,7 @@
 namespace pinion {
 
 // Mark is a moment in the work on one part of a task.
-enum Mark { uploadBegun, uploadDone, computeBegun, witnessSorted, synthesized, transformed, quotientSorted, sumA, sumB1, sumB2, sumC, sumH, computeDone, markCount };
+enum Mark { uploadBegun, uploadDone, computeBegun, witnessSorted, synthesized, transformed, quotientSorted, sumA, sumB1, sumC, sumB2, sumH, computeDone, markCount };
 
 // Marks are the events of a slot.
 struct Marks {
@@ -17,6 +17,13 @@ struct Marks {
   Event &operator[](Mark m) { return *events[m]; }
   float between(Mark from, Mark to) { return events[to]->since(*events[from]); }
   std::unique_ptr<Event> events[markCount];
+};
+
+// Streams are where the work on a part runs side by side: the sums over the witness in G1 and all that comes last, the sum in G2, and
+// the quotient with its sum.
+struct Streams {
+  explicit Streams(Device &device) : witness(device), second(device), quotient(device) {}
+  Stream witness, second, quotient;
 };
 
 // Part is the inputs of a task that are computed at once: they go through one slot.
@@ -41,10 +48,11 @@ class Circuit {
   virtual void upload(Stream &copies, const Part &part) = 0;
   // uploaded waits for them.
   virtual void uploaded(const Part &part) = 0;
-  // start enqueues the check of the witnesses and the sort of their digits. It waits for what the stream did before, and for the digits.
-  virtual void start(Stream &stream, const Part &part) = 0;
+  // start enqueues what asks the device nothing: the check of the witnesses, their digits, the quotient. It waits for what the streams did
+  // before, and for the digits.
+  virtual void start(Streams &streams, const Part &part) = 0;
   // prove enqueues the rest. It waits for the quotient.
-  virtual void prove(Stream &stream, const Part &part) = 0;
+  virtual void prove(Streams &streams, const Part &part) = 0;
   // done is whether collect would return at once.
   virtual bool done(const Part &part) = 0;
   // collect waits, writes the proofs of the part, and adds its times.

@@ -27,6 +27,10 @@ void settle(Stream &stream) {
   }
 }
 
+void settle(Streams &streams) {
+  for (Stream *stream : {&streams.witness, &streams.second, &streams.quotient}) settle(*stream);
+}
+
 }  // namespace
 
 Task::Task(Circuit &circuit, const pinion_input *inputs, unsigned count)

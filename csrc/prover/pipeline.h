@@ -34,8 +34,8 @@ class Task {
   std::optional<Failure> failure_;  // the first
 };
 
-// Pipeline does tasks in the order in which they begin, in parts, on two threads and two streams: one uploads a part while the other
-// computes the one before. Its own methods may be called from any thread.
+// Pipeline does tasks in the order in which they begin, in parts, on two threads with streams of their own: one uploads a part
+// while the other computes the one before. Its own methods may be called from any thread.
 class Pipeline {
  public:
   static constexpr unsigned overlap = 2;
@@ -78,7 +78,8 @@ class Pipeline {
   void fail(Task &task);
 
   Device device_;
-  Stream copies_, kernels_;
+  Stream copies_;
+  Streams kernels_;
 
   std::mutex mutex_;  // of all that follows, but for what is the computing thread's alone
   std::condition_variable changed_;

@@ -22,6 +22,7 @@ struct Layout {
   unsigned batch = 0;
   size_t width = 0;  // of a vector of scalars: the wires, then r and s
   Windows witness, quotient;
+  int arrays = 1;  // of the three over the witness in G1, that are summed up at once
 };
 
 // Prover is a circuit on the curve C.
@@ -45,9 +46,9 @@ class Prover : public Circuit {
     f.device = int64_t(Domain<S>::bytes(l.logDomain) + key.coefficients * sizeof(S) + Matrix<S>::bytes(key.rows, key.a.entries, l.batch) +
                        Matrix<S>::bytes(key.rows, key.b.entries, l.batch) + baseBytes(l) + 3 * K * n * sizeof(S) + slots * Slot::bytes(l) +
                        Plan<S>::bytes(device, l.width, int(K), l.witness) + Plan<S>::bytes(device, n, int(K), l.quotient) +
-                       Sums<F1>::bytes(device, Plan<S>::capacity(l.width, int(K), l.witness), int(K), l.witness.pass()) +
+                       Sums<F1>::bytes(device, Plan<S>::capacity(l.width, int(K), l.witness), int(K), l.witness.pass(), l.arrays) +
                        Sums<F2>::bytes(device, Plan<S>::capacity(l.width, int(K), l.witness), int(K), l.witness.pass()) +
-                       Sums<F1>::bytes(device, Plan<S>::capacity(n, int(K), l.quotient), int(K), l.quotient.pass()) + K * (4 * sizeof(Xyzz<F1>) + sizeof(Xyzz<F2>)));
+                       Sums<F1>::bytes(device, Plan<S>::capacity(n, int(K), l.quotient), int(K), l.quotient.pass()) + K * (6 * sizeof(Xyzz<F1>) + sizeof(Xyzz<F2>)));
     f.pinned = int64_t(slots * Slot::pinnedBytes(l) + 2 * sizeof(unsigned));
     return f;
   }
@@ -74,50 +75,37 @@ class Prover : public Circuit {
 
   void uploaded(const Part &part) override { (*slot_[part.slot].marks)[uploadDone].synchronize(); }
 
-  void start(Stream &stream, const Part &part) override {
+  void start(Streams &streams, const Part &part) override {
     Slot &slot = slot_[part.slot];
+    Stream &stream = streams.witness;
     stream.wait((*slot.marks)[uploadDone]);
     stream.record((*slot.marks)[computeBegun]);
     stream.fill(slot.bad.data(), 0xff, slot.bad.bytes());
     stream.launch("checkWitnesses", Shape{blocksFor(layout_.width, 256, 1 << 14), 256, 0, part.count}, checkWitnesses<S>,
                   static_cast<const S *>(slot.vectors.data()), uint32_t(layout_.width), slot.bad.data());
-    witnessPlan_.make(stream, slot.vectors.data(), false, int(part.count));
-    stream.record((*slot.marks)[witnessSorted]);
+    witnessPlan_.split(stream, slot.vectors.data(), false, int(part.count));
+    startQuotient(streams.quotient, part);
+    witnessPlan_.wait();
   }
 
-  void prove(Stream &stream, const Part &part) override {
+  // The sum in G2 goes first: it takes longest.
+  void prove(Streams &streams, const Part &part) override {
     Slot &slot = slot_[part.slot];
     Marks &marks = *slot.marks;
-    const size_t n = domain_.size(), all = n * part.count;
-    S *a = vectors_.data(), *b = a + all;
-    const bool given = part.inputs[0].a != nullptr;
-    if (given) {
-      for (unsigned i = 0; i < part.count; i++) {
-        stream.copyIn(a + i * n, part.inputs[i].a, n * sizeof(S));
-        stream.copyIn(b + i * n, part.inputs[i].b, n * sizeof(S));
-      }
-    } else {
-      a_.multiply(stream, coefficients_.data(), slot.vectors.data(), layout_.width, part.count, a, n);
-      b_.multiply(stream, coefficients_.data(), slot.vectors.data(), layout_.width, part.count, b, n);
-    }
-    stream.record(marks[synthesized]);
-    quotient(stream, domain_, vectors_.data(), part.count, given ? Form::montgomery : Form::integer, powers_);
-    stream.record(marks[transformed]);
-    quotientPlan_.make(stream, a, false, int(part.count));
-    stream.record(marks[quotientSorted]);
-    sum(stream, witnessSums_, witnessPlan_, pointsA_, sums().a, marks[sumA]);
-    sum(stream, witnessSums_, witnessPlan_, pointsB1_, sums().b1, marks[sumB1]);
-    sum(stream, witnessSums2_, witnessPlan_, pointsB2_, sums().b2, marks[sumB2]);
-    sum(stream, witnessSums_, witnessPlan_, pointsC_, sums().c, marks[sumC]);
-    sum(stream, quotientSums_, quotientPlan_, pointsH_, sums().h, marks[sumH]);
-    const unsigned threads = 64;
-    const Shape pairs{blocksFor(2 * part.count, threads), threads}, singles{blocksFor(part.count, threads), threads};
-    stream.launch("blind", pairs, blind<C>, sums(), constants_, static_cast<const S *>(slot.vectors.data()), layout_.width, part.count);
-    stream.launch("finishG1", pairs, finishG1<C>, sums(), slot.proofs.data(), part.count);
-    stream.launch("finishG2", singles, finishG2<C>, sums(), constants_, slot.proofs.data(), part.count);
-    stream.copyOut(slot.foundBad.data(), slot.bad.data(), part.count * sizeof(unsigned));
-    stream.copyOut(slot.foundProofs.data(), slot.proofs.data(), part.count * sizeof(Proof<C>));
-    stream.record(marks[computeDone]);
+    witnessPlan_.sort(streams.witness);
+    streams.witness.record(marks[witnessSorted]);
+    streams.second.wait(marks[witnessSorted]);
+    witnessSums2_.run(streams.second, witnessPlan_, static_cast<const G2 *>(pointsB2_.data()), sums().b2);
+    streams.second.record(marks[sumB2]);
+    sumWitness(streams.witness, marks);
+    streams.witness.launch("blind", Shape{part.count, S::words * Held<F1>::Point::lanes, 0, 2}, blind<C>, sums(), constants_,
+                           static_cast<const S *>(slot.vectors.data()), layout_.width);
+    quotientPlan_.wait();
+    quotientPlan_.sort(streams.quotient);
+    streams.quotient.record(marks[quotientSorted]);
+    quotientSums_.run(streams.quotient, quotientPlan_, static_cast<const G1 *>(pointsH_.data()), sums().h);
+    streams.quotient.record(marks[sumH]);
+    finish(streams.witness, part);
   }
 
   bool done(const Part &part) override { return (*slot_[part.slot].marks)[computeDone].done(); }
@@ -131,15 +119,15 @@ class Prover : public Circuit {
     }
     std::memcpy(proofs, slot.foundProofs.data(), part.count * sizeof(Proof<C>));
     timings.upload += marks.between(uploadBegun, uploadDone);
-    timings.synthesis += marks.between(witnessSorted, synthesized);
+    timings.synthesis += marks.between(computeBegun, synthesized);
     timings.ntt += marks.between(synthesized, transformed);
     timings.sort += marks.between(computeBegun, witnessSorted) + marks.between(transformed, quotientSorted);
-    timings.a += marks.between(quotientSorted, sumA);
+    timings.a += marks.between(witnessSorted, sumA);
     timings.b1 += marks.between(sumA, sumB1);
-    timings.b2 += marks.between(sumB1, sumB2);
-    timings.c += marks.between(sumB2, sumC);
-    timings.h += marks.between(sumC, sumH);
-    timings.finish += marks.between(sumH, computeDone);
+    timings.c += marks.between(sumB1, sumC);
+    timings.b2 += marks.between(witnessSorted, sumB2);
+    timings.h += marks.between(quotientSorted, sumH);
+    timings.finish += std::min({marks.between(sumC, computeDone), marks.between(sumB2, computeDone), marks.between(sumH, computeDone)});
   }
 
  private:
@@ -177,6 +165,7 @@ class Prover : public Circuit {
     while (size_t(1) << l.logDomain < key.domain) l.logDomain++;
     l.width = key.vars + 2;
     const size_t busy = size_t(1) << 20;
+    const size_t alike = size_t(1) << 24;  // entries: with more, the tail of a sum is a small part of it
     l.batch = key.batch ? key.batch : unsigned(std::min<size_t>(std::max<size_t>(busy >> l.logDomain, 1), device.maxBatch()));
     for (;; l.batch /= 2) {
       for (int tables = device.maxTables(); tables > 0; tables /= 2) {
@@ -186,7 +175,10 @@ class Prover : public Circuit {
       }
       const bool fits = Plan<S>::capacity(l.width, int(l.batch), l.witness) < Plan<S>::mostEntries &&
                         Plan<S>::capacity(key.domain, int(l.batch), l.quotient) < Plan<S>::mostEntries;
-      if (fits) return l;
+      if (fits) {
+        if (Plan<S>::capacity(l.width, int(l.batch), l.witness) <= alike) l.arrays = msm::abreast;
+        return l;
+      }
       if (l.batch == 1) throw Failure(PINION_INVALID, "a circuit of " + std::to_string(key.vars) + " wires is too large for this library");
     }
   }
@@ -209,10 +201,10 @@ class Prover : public Circuit {
         slot_{Slot(device, l), Slot(device, l)},
         witnessPlan_(device, l.width, int(l.batch), l.witness),
         quotientPlan_(device, size_t(1) << l.logDomain, int(l.batch), l.quotient),
-        witnessSums_(device, witnessPlan_.capacity(), int(l.batch), l.witness.pass()),
+        witnessSums_(device, witnessPlan_.capacity(), int(l.batch), l.witness.pass(), l.arrays),
         witnessSums2_(device, witnessPlan_.capacity(), int(l.batch), l.witness.pass()),
         quotientSums_(device, quotientPlan_.capacity(), int(l.batch), l.quotient.pass()),
-        results1_(device, 4 * l.batch),
+        results1_(device, 6 * l.batch),
         results2_(device, l.batch) {
     loader.copy(coefficients_.data(), key.coefficient, coefficients_.bytes());
     const size_t most = std::max(l.width, domain_.size());
@@ -227,8 +219,11 @@ class Prover : public Circuit {
     Points<F2, S> points(loader, key, l.width);
     bases(points, loader.stream(), pointsB2_, key.points_b2, 0, key.vars, key.delta2, 1);
     points.finish();
-    std::memcpy(&constants_.alpha1, key.alpha1, sizeof(G1));
-    std::memcpy(&constants_.beta1, key.beta1, sizeof(G1));
+    G1 alpha, beta;
+    std::memcpy(&alpha, key.alpha1, sizeof alpha);
+    std::memcpy(&beta, key.beta1, sizeof beta);
+    constants_.alpha1 = Xyzz<F1>::from(alpha);
+    constants_.beta1 = Xyzz<F1>::from(beta);
     std::memcpy(&constants_.beta2, key.beta2, sizeof(G2));
   }
 
@@ -250,16 +245,58 @@ class Prover : public Circuit {
     fillTables(stream, pointsH_.data(), n, layout_.quotient);
   }
 
-  template <class F>
-  void sum(Stream &stream, Sums<F> &sums, const Plan<S> &plan, const Buffer<Affine<F>> &tables, Xyzz<F> *results, Event &after) {
-    sums.run(stream, plan, static_cast<const Affine<F> *>(tables.data()), results);
-    stream.record(after);
+  // startQuotient enqueues the quotient and its digits. What a and b the caller has computed go straight to where they are transformed: the
+  // copies run beside the sums over the witness, so that no memory is kept for them in the slots.
+  void startQuotient(Stream &stream, const Part &part) {
+    Slot &slot = slot_[part.slot];
+    Marks &marks = *slot.marks;
+    const size_t n = domain_.size();
+    S *a = vectors_.data(), *b = a + n * part.count;
+    const bool given = part.inputs[0].a != nullptr;
+    stream.wait(marks[computeBegun]);
+    for (unsigned i = 0; given && i < part.count; i++) {
+      stream.copyIn(a + i * n, part.inputs[i].a, n * sizeof(S));
+      stream.copyIn(b + i * n, part.inputs[i].b, n * sizeof(S));
+    }
+    if (!given) {
+      a_.multiply(stream, coefficients_.data(), slot.vectors.data(), layout_.width, part.count, a, n);
+      b_.multiply(stream, coefficients_.data(), slot.vectors.data(), layout_.width, part.count, b, n);
+    }
+    stream.record(marks[synthesized]);
+    quotient(stream, domain_, vectors_.data(), part.count, given ? Form::montgomery : Form::integer, powers_);
+    stream.record(marks[transformed]);
+    quotientPlan_.split(stream, a, false, int(part.count));
+  }
+
+  // sumWitness enqueues the sums in G1 over the witness, as many at once as there is memory for.
+  void sumWitness(Stream &stream, Marks &marks) {
+    const G1 *tables[] = {pointsA_.data(), pointsB1_.data(), pointsC_.data()};
+    const int atOnce = witnessSums_.arrays();
+    for (int first = 0; first < 3; first += atOnce) {
+      msm::Bases<F1> bases{};
+      for (int i = 0; i < atOnce; i++) bases.tables[i] = tables[first + i];
+      witnessSums_.run(stream, witnessPlan_, bases, atOnce, sums().a + first * layout_.batch, layout_.batch);
+      for (int i = 0; i < atOnce; i++) stream.record(marks[Mark(sumA + first + i)]);
+    }
+  }
+
+  // finish enqueues what is left once all sums are there.
+  void finish(Stream &stream, const Part &part) {
+    Slot &slot = slot_[part.slot];
+    Marks &marks = *slot.marks;
+    const unsigned threads = 64;
+    stream.wait(marks[sumB2]);
+    stream.wait(marks[sumH]);
+    stream.launch("finish", Shape{blocksFor(part.count, threads), threads, 0, 3}, pinion::finish<C>, sums(), constants_, slot.proofs.data(), part.count);
+    stream.copyOut(slot.foundBad.data(), slot.bad.data(), part.count * sizeof(unsigned));
+    stream.copyOut(slot.foundProofs.data(), slot.proofs.data(), part.count * sizeof(Proof<C>));
+    stream.record(marks[computeDone]);
   }
 
   SumsOf<C> sums() const {
     Xyzz<F1> *first = results1_.data();
     const size_t K = layout_.batch;
-    return {first, first + K, first + 2 * K, first + 3 * K, results2_.data()};
+    return {first, first + K, first + 2 * K, first + 3 * K, first + 4 * K, first + 5 * K, results2_.data()};
   }
 
   std::string badElement(unsigned input, unsigned element) const {
