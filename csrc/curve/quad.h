@@ -39,16 +39,16 @@ struct Quad {
   PINION_DEVICE void add(const Quad &o) {
     const unsigned at = place();
     const bool keep = o.isInfinity(), take = isInfinity();
-    const T cross = own * across(o.own, 2);                                          // u, s, u', s'
-    const T apart = across(cross, 2) - cross;                                        // d, r
-    const T square = choose(at < 2, apart, own) * choose(at < 2, apart, o.own);      // d^2, r^2, zz zz', zzz zzz'
+    const T cross = product(own, across(o.own, 2));                                           // u, s, u', s'
+    const T apart = across(cross, 2) - cross;                                                 // d, r
+    const T square = product(choose(at < 2, apart, own), choose(at < 2, apart, o.own));       // d^2, r^2, zz zz', zzz zzz'
     const bool equal = hasZeros(apart.isZero(), 3) & !keep & !take;
     const T d = from(apart, 0), dd = from(square, 0);
-    const T cube = choose(at == 0, cross, choose(at == 2, square, d)) * dd;          // u d^2, d^3, the new zz, d^3
-    const T beside = across(cube, 1);                                                // d^3, u d^2
-    const T x = square - cube - beside.doubled();                                    // in place 1: the new x
-    const T last = choose(at == 0, across(cross, 1), choose(at == 1, apart, square)) *
-                   choose(at == 0, beside, choose(at == 1, beside - x, cube));       // s d^3, r (u d^2 - x), -, the new zzz
+    const T cube = product(choose(at == 0, cross, choose(at == 2, square, d)), dd);           // u d^2, d^3, the new zz, d^3
+    const T beside = across(cube, 1);                                                         // d^3, u d^2
+    const T x = square - cube - beside.doubled();                                             // in place 1: the new x
+    const T last = product(choose(at == 0, across(cross, 1), choose(at == 1, apart, square)),
+                           choose(at == 0, beside, choose(at == 1, beside - x, cube)));       // s d^3, r (u d^2 - x), -, the new zzz
     T sum = choose(at == 0, across(x, 1), choose(at == 1, last - across(last, 1), choose(at == 2, cube, last)));
     if (ballot(equal) != 0) {
       Quad same = *this;
@@ -60,18 +60,20 @@ struct Quad {
 
   PINION_DEVICE void twice() {
     const unsigned at = place();
-    const T u = choose(at == 1, own.doubled(), own);                                 // x, 2 y
-    const T square = u * u;                                                          // x^2, v
+    const T u = choose(at == 1, own.doubled(), own);                                          // x, 2 y
+    const T square = product(u, u);                                                           // x^2, v
     const T m = square.doubled() + square;
     const T v = from(square, 1), x = from(own, 0);
-    const T second = choose(at == 0, m, choose(at == 3, x, u)) * choose(at == 0, m, v);  // m^2, w, the new zz, s
+    const T second = product(choose(at == 0, m, choose(at == 3, x, u)), choose(at == 0, m, v));  // m^2, w, the new zz, s
     const T s = from(second, 3), w = from(second, 1);
-    const T newX = second - s.doubled();                                             // in place 0
-    const T last = choose(at == 0, s - newX, w) * choose(at == 0, m, own);           // m (s - x), w y, -, the new zzz
+    const T newX = second - s.doubled();                                                      // in place 0
+    const T last = product(choose(at == 0, s - newX, w), choose(at == 0, m, own));            // m (s - x), w y, -, the new zzz
     own = choose(at == 0, newX, choose(at == 1, across(last, 1) - last, choose(at == 2, second, last)));
   }
 
  private:
+  // product is called, so that a kernel has its code once: where few warps run, they wait for code that isn't in the cache.
+  PINION_CALL static T product(T a, T b) { return a * b; }
   PINION_DEVICE static unsigned place() { return laneIndex() / T::lanes & 3; }
 
   // hasZeros is whether all those places of the mask vote for it.
@@ -101,7 +103,7 @@ struct Quad {
     for (unsigned i = 0; i < sizeof(T) / 4; i++) reinterpret_cast<uint32_t *>(&r)[i] = move(words[i]);
     return r;
 #else
-    return move(v);  // the software device moves any value
+    return move(v);                                                                           // the software device moves any value
 #endif
   }
 
