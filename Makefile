@@ -59,7 +59,7 @@ fuzz: ## run each fuzz test for FUZZTIME (30s)
 
 .PHONY: soak
 soak: test-csrc ## kernels under sanitizers, then all tests with the race detector, ROUNDS times (20), to find what fails rarely
-	CGO_ENABLED=1 go test -race -tags invariants -count $(ROUNDS) -timeout 0 ./...
+	CGO_ENABLED=1 go test -race -tags invariants,soak -count $(ROUNDS) -timeout 0 ./...
 
 .PHONY: clean
 clean: ## remove what was built; `rm -rf .interop .bin` removes what was fetched

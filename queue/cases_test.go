@@ -96,32 +96,28 @@ func TestQ10SlowReader(t *testing.T) {
 func TestQ13LongJobUnderFullLoad(t *testing.T) {
 	b := startBroker(t)
 	c := b.client()
-	begun, release := make(chan struct{}, 2), make(chan struct{})
 	var load sync.WaitGroup
+	defer load.Wait()
+	loaded, unload := context.WithCancel(ctx(t))
+	defer unload()
 	for range runtime.GOMAXPROCS(0) {
 		load.Go(func() {
-			for sum := [32]byte{}; ; sum = sha256.Sum256(sum[:]) {
-				select {
-				case <-release:
-					return
-				default:
-				}
+			for sum := [32]byte{}; loaded.Err() == nil; {
+				sum = sha256.Sum256(sum[:])
 			}
 		})
 	}
+	var begun atomic.Int64
 	h := func(ctx context.Context, d *Delivery) (*Outcome, error) {
-		begun <- struct{}{}
+		begun.Add(1)
 		pause(ctx, 3*ackWait)
 		return proves(ctx, d)
 	}
 	b.startWorker(h)
 	b.startWorker(h)
 	b.submit(c, request("long"))
-	r := b.await(c, "long", Done)
-	close(release)
-	load.Wait()
-	if r.Attempt != 1 || len(begun) != 1 {
-		t.Errorf("attempt %d, begun %d times", r.Attempt, len(begun))
+	if r := b.await(c, "long", Done); r.Attempt != 1 || begun.Load() != 1 {
+		t.Errorf("attempt %d, begun %d times", r.Attempt, begun.Load())
 	}
 }
 

@@ -178,6 +178,12 @@ func (b *broker) startWorker(h handlerFunc, change ...func(*WorkerConfig)) *runn
 
 func (b *broker) startWorkerOn(nc *nats.Conn, h handlerFunc, change ...func(*WorkerConfig)) *running {
 	b.t.Helper()
+	return b.startWorkerAs(nc, func(w *Worker) { w.pullWait = 200 * time.Millisecond }, h, change...)
+}
+
+// startWorkerAs runs a worker whose inner times are changed.
+func (b *broker) startWorkerAs(nc *nats.Conn, times func(*Worker), h handlerFunc, change ...func(*WorkerConfig)) *running {
+	b.t.Helper()
 	cfg := WorkerConfig{Handler: h, Log: quiet, RetryDelay: 50 * time.Millisecond}
 	for _, c := range change {
 		c(&cfg)
@@ -186,7 +192,7 @@ func (b *broker) startWorkerOn(nc *nats.Conn, h handlerFunc, change ...func(*Wor
 	if err != nil {
 		b.t.Fatal(err)
 	}
-	w.pullWait = 200 * time.Millisecond
+	times(w)
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
 	go func() { done <- w.Run(ctx) }()

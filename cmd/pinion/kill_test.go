@@ -176,7 +176,7 @@ func TestQ04FrozenWorker(t *testing.T) {
 	if err := first.cmd.Process.Signal(syscall.SIGCONT); err != nil {
 		t.Fatal(err)
 	}
-	first.line(t, `"lease lost"`)
+	first.line(t, `"lease lost"|"job concluded".*"by":"second"`) // whatever it notices first: its lease, or that its result is refused
 	b.submitUploaded(t, "next")
 	if r := b.result(t, "next"); r.Worker != "first" || r.Attempt != 1 {
 		t.Errorf("next: attempt %d by %s", r.Attempt, r.Worker)
@@ -191,12 +191,45 @@ func TestQ04FrozenWorker(t *testing.T) {
 	}
 }
 
+// The network between a worker and the broker is cut in the middle of its jobs for longer than their leases: none is lost, none is proven
+// into two results, and the worker comes back by itself.
+func TestNetworkCut(t *testing.T) {
+	t.Parallel()
+	b := provisioned(t)
+	p := startProxy(t, b.url, func(string, []byte) verdict { return pass })
+	_, web := startWorker(t, workerEnv(p.url, "first"))
+	done := b.done(t)
+	ids := b.many(t, "before", 60)
+	receive(t, done, 5)
+	p.cut()
+	second, _ := startWorker(t, workerEnv(b.url, "second"))
+	for _, id := range ids {
+		if r := b.result(t, id); r.State != queue.Done {
+			t.Errorf("%s: %s: %v", id, r.State, r.Err)
+		}
+	}
+	b.settled(t, 60)
+	if code := second.signal(t, syscall.SIGTERM); code != exitOK {
+		t.Errorf("second: exit code %d", code)
+	}
+	if code, body := get(t, web+"/readyz"); code != http.StatusServiceUnavailable {
+		t.Errorf("ready without a broker: %d %s", code, body)
+	}
+	p.mend()
+	for _, id := range b.many(t, "after", 5) {
+		if r := b.result(t, id); r.Worker != "first" {
+			t.Errorf("%s by %s", id, r.Worker)
+		}
+	}
+	b.settled(t, 65)
+}
+
 // many submits n small jobs and returns their ids.
-func (b *broker) many(t *testing.T, n int) (ids []string) {
+func (b *broker) many(t *testing.T, name string, n int) (ids []string) {
 	t.Helper()
 	requests := make([]queue.Request, n)
 	for i := range requests {
-		ids = append(ids, fmt.Sprintf("job-%d", i))
+		ids = append(ids, fmt.Sprintf("%s-%d", name, i))
 		requests[i] = queue.Request{
 			ID: ids[i], Circuit: "multiplier-bn128@" + digest(t, catalogue, "multiplier-bn128"),
 			Witnesses: []queue.Source{queue.Inputs([]byte(`{"a": 3, "b": 5}`))},
@@ -238,7 +271,7 @@ func TestDrainUnderLoad(t *testing.T) {
 	b := provisioned(t)
 	first, _ := startWorker(t, workerEnv(b.url, "first"))
 	done := b.done(t)
-	ids := b.many(t, 60)
+	ids := b.many(t, "job", 60)
 	receive(t, done, 5)
 	second, _ := startWorker(t, workerEnv(b.url, "second"))
 	if code := first.signal(t, syscall.SIGTERM); code != exitOK {
@@ -270,7 +303,7 @@ func TestKilledBroker(t *testing.T) {
 	}
 	done := b.done(t)
 	const some = 40
-	ids := b.many(t, 200)
+	ids := b.many(t, "job", 200)
 	receive(t, done, some)
 	if code := b.process.signal(t, syscall.SIGKILL); code != -1 {
 		t.Fatalf("exit code %d", code)

@@ -30,6 +30,7 @@ type proxy struct {
 	judge func(subject string, body []byte) verdict
 	mu    sync.Mutex // guards judge, and
 	conns []net.Conn
+	down  bool // no connection is taken
 }
 
 func startProxy(t *testing.T, broker string, judge func(subject string, body []byte) verdict) *proxy {
@@ -51,9 +52,9 @@ func startProxy(t *testing.T, broker string, judge func(subject string, body []b
 				worker.Close()
 				continue
 			}
-			p.mu.Lock()
-			p.conns = append(p.conns, worker, server)
-			p.mu.Unlock()
+			if !p.keep(worker, server) {
+				continue
+			}
 			running.Go(func() {
 				_, _ = io.Copy(worker, server)
 				worker.Close()
@@ -67,14 +68,41 @@ func startProxy(t *testing.T, broker string, judge func(subject string, body []b
 	t.Cleanup(func() {
 		l.Close()
 		p.release()
-		p.mu.Lock()
-		for _, c := range p.conns {
-			c.Close()
-		}
-		p.mu.Unlock()
+		p.cut()
 		running.Wait()
 	})
 	return p
+}
+
+// keep notes the two ends of a connection, or closes them while the proxy is down.
+func (p *proxy) keep(ends ...net.Conn) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !p.down {
+		p.conns = append(p.conns, ends...)
+		return true
+	}
+	for _, c := range ends {
+		c.Close()
+	}
+	return false
+}
+
+// cut ends all connections, and new ones as they come, until mend.
+func (p *proxy) cut() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.down = true
+	for _, c := range p.conns {
+		c.Close()
+	}
+	p.conns = nil
+}
+
+func (p *proxy) mend() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.down = false
 }
 
 // release lets everything through.

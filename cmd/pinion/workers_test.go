@@ -26,7 +26,7 @@ func TestWorkers(t *testing.T) {
 	if out := must(t, run("pause", "second")); out != "second\n" {
 		t.Errorf("printed %q", out)
 	}
-	for _, id := range b.many(t, 4) {
+	for _, id := range b.many(t, "job", 4) {
 		if r := b.result(t, id); r.Worker != "first" {
 			t.Errorf("%s by %s, want the one that isn't paused", id, r.Worker)
 		}
