@@ -52,11 +52,11 @@ build/vectors: $(wildcard csrc/test/vectors/*.go) go.mod
 
 $(msm_cards): $(BUILD)/cuda/test/msm_card_%: csrc/test/msm_card.cu $(cuda_objects)
 	@mkdir -p $(@D)
-	$(NVCC) $(NVCC_FLAGS) -DPINION_GROUP=$* -MMD -MF $@.d -o $@ $^
+	$(NVCC) $(NVCC_FLAGS) -DPINION_GROUP=$* -MMD -MF $@.d -o $@ $(filter-out %.h,$^)
 
 $(filter-out $(msm_cards),$(cards)): $(BUILD)/cuda/test/%_card: csrc/test/%_card.cu $(cuda_objects)
 	@mkdir -p $(@D)
-	$(NVCC) $(NVCC_FLAGS) -MMD -MF $@.d -o $@ $^
+	$(NVCC) $(NVCC_FLAGS) -MMD -MF $@.d -o $@ $(filter-out %.h,$^)
 
 .PHONY: test-csrc
 test-csrc: ## test the kernels on the software device, then again under address and undefined-behaviour sanitizers
