@@ -112,8 +112,10 @@ func (c *Card) Info() Info { return c.info }
 // staging is the page-locked memory through which the library copies a key: two pieces (csrc/prover/loader.h).
 const staging = 2 * 4 << 20
 
-// Library is the path of the card's library.
-func (c *Card) Library() string { return c.lib.path }
+// Library names the card's library, and the version of its interface.
+func (c *Card) Library() string {
+	return fmt.Sprintf("%s, interface %d", filepath.Base(c.lib.path), abiVersion)
+}
 
 // Footprint implements Device. What a task needs is part of the key's bytes: it is there from load to unload.
 func (c *Card) Footprint(pk *groth16.ProvingKey) (Footprint, error) {
