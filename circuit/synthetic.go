@@ -29,7 +29,7 @@ type Synthetic struct {
 }
 
 // Make makes the constraints and the witness: a value for each wire, 32 bytes, canonical, little-endian. It uses all cores, and no memory
-// but for what it returns: 32 bytes for each wire twice, and 60 to 64 for each constraint's entries.
+// but for what it returns: 32 bytes for each wire twice, and 58 for each constraint's rows.
 func (s Synthetic) Make(ctx context.Context) (*groth16.Constraints, []byte, error) {
 	if err := s.check(); err != nil {
 		return nil, nil, fmt.Errorf("synthetic circuit: %w", err)
