@@ -26,14 +26,19 @@ func (c *Client) SubmitBatch(ctx context.Context, requests []Request) []Submitte
 	window.SetLimit(batchWindow)
 	for i, r := range requests {
 		window.Go(func() error {
-			if ctx.Err() != nil {
-				became[i].Err = context.Cause(ctx)
-				return nil
-			}
-			became[i].Submission, became[i].Err = c.Submit(ctx, r)
-			return nil
+			became[i] = c.submitted(ctx, r)
+			return nil // each has its own error
 		})
 	}
-	_ = window.Wait() // each has its own error
+	_ = window.Wait()
 	return became
+}
+
+// submitted submits a request, unless ctx has ended.
+func (c *Client) submitted(ctx context.Context, r Request) Submitted {
+	if ctx.Err() != nil {
+		return Submitted{Err: context.Cause(ctx)}
+	}
+	s, err := c.Submit(ctx, r)
+	return Submitted{s, err}
 }

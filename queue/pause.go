@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// ErrPaused: the worker was paused by an operator.
+// ErrPaused is why a worker isn't ready that an operator has paused.
 var ErrPaused = errors.New("queue: worker is paused")
 
 // Pause makes the worker take no more jobs, until Resume. Those in hand go on,

@@ -78,19 +78,18 @@ func (w *watcher) next(ctx context.Context) (*Status, error) {
 	case <-ctx.Done():
 		return nil, context.Cause(ctx)
 	case msg := <-w.events:
-		p, err := DecodeProgress(msg.Data)
-		if err != nil || p.ID != w.last.ID {
-			return w.last, nil
-		}
 		news := *w.last
-		news.Progress = *p
+		if p, err := DecodeProgress(msg.Data); err == nil && p.ID == news.ID {
+			news.Progress = *p
+		}
 		return &news, nil
 	case <-w.look.C:
 		news, err := w.c.standing(ctx, w.last.ID)
-		if ctx.Err() != nil {
+		switch {
+		case ctx.Err() != nil:
 			return nil, context.Cause(ctx)
-		} else if isTransient(err) && !errors.Is(err, ErrUnknownJob) {
-			return w.last, nil
+		case isTransient(err) && !errors.Is(err, ErrUnknownJob):
+			return w.last, nil // the broker is away for a moment
 		}
 		return news, err
 	}

@@ -13,6 +13,8 @@ import (
 )
 
 // What an operator and a producer see of jobs, from their submission to the dead letters.
+//
+//nolint:tparallel // one step after the other
 func TestJobs(t *testing.T) {
 	t.Parallel()
 	b := provisioned(t)

@@ -107,6 +107,8 @@ func digest(t *testing.T, dir, name string) string {
 }
 
 // What a producer can do wrong, and what it is told.
+//
+//nolint:tparallel // one step after the other
 func TestSubmit(t *testing.T) {
 	t.Parallel()
 	b := provisioned(t)
