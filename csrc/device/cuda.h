@@ -75,6 +75,8 @@ class Device {
   unsigned maxBatch() const { return 64; }
   // maxPlan is the most bytes of entries of a plan: beyond that it is made in passes.
   size_t maxPlan() const { return memory_ / 32; }
+  // sparsePlan is how many entries a plan has for which it pays to leave out points at infinity.
+  size_t sparsePlan() const { return size_t(1) << 21; }
   // flip is where the software device falsifies results of what (PINION_FLIP_NTT, PINION_FLIP_MSM).
   void flip(int, class Stream &, void *, size_t) {}
 

@@ -275,7 +275,7 @@ void Device::wipe(void *memory, size_t bytes) noexcept {
 }
 
 void Device::set(int what, uint64_t value) {
-  if (what < PINION_MEMORY || what > PINION_PLAN || (what == PINION_PROCESSORS && value == 0)) {
+  if (what < PINION_MEMORY || what > PINION_SPARSE || (what == PINION_PROCESSORS && value == 0)) {
     throw Failure(PINION_INVALID, "number " + std::to_string(what) + " of the device: " + std::to_string(value));
   }
   Lock lock(mutex_);

@@ -142,6 +142,8 @@ class Device {
 
   // maxPlan is the most bytes of entries of a plan: beyond that it is made in passes.
   size_t maxPlan() const { return settings_[PINION_PLAN] ? settings_[PINION_PLAN] : settings_[PINION_MEMORY] / 32; }
+  // sparsePlan is how many entries a plan has for which it pays to leave out points at infinity.
+  size_t sparsePlan() const { return settings_[PINION_SPARSE]; }
 
   // set changes a number of the device; see pinion_software_set.
   void set(int what, uint64_t value);
@@ -165,7 +167,7 @@ class Device {
   bool lost_ = false;
   std::string fault_;
   Trap traps_[8];
-  uint64_t settings_[4] = {0, uint64_t(4) << 30, 2, 0};
+  uint64_t settings_[5] = {0, uint64_t(4) << 30, 2, 0, uint64_t(1) << 21};
   std::set<Stream *> streams_;
   void settle() noexcept;
 };

@@ -259,7 +259,8 @@ PINION_API int32_t pinion_software_pinned(pinion_device *device, int64_t *now, i
 enum {
   PINION_MEMORY = 1,     /* bytes that it has; 4 GiB unless set */
   PINION_PROCESSORS = 2, /* 2 unless set */
-  PINION_PLAN = 3        /* most bytes of sorted digits at once, beyond which sums are done in passes; 0, a 32nd of the memory, unless set */
+  PINION_PLAN = 3,       /* most bytes of sorted digits at once, beyond which sums are done in passes; 0, a 32nd of the memory, unless set */
+  PINION_SPARSE = 4      /* sorted digits from which on sums leave out points at infinity; 2^21 unless set */
 };
 
 /* Changes a number. No circuit is loaded. */

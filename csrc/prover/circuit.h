@@ -9,7 +9,7 @@
 namespace pinion {
 
 // Mark is a moment in the work on one part of a task.
-enum Mark { uploadBegun, uploadDone, computeBegun, witnessSorted, synthesized, transformed, quotientSorted, sumA, sumB1, sumC, sumB2, sumH, computeDone, markCount };
+enum Mark { uploadBegun, uploadDone, computeBegun, witnessSplit, witnessSorted, synthesized, transformed, quotientSplit, quotientSorted, sumA, sumB1, sumC, sumB2, sumH, computeDone, markCount };
 
 // Marks are the events of a slot.
 struct Marks {

@@ -4,10 +4,12 @@
 #include <cstring>
 #include <string>
 
-#include "../msm/msm.h"
+#include "../msm/passes.h"
+#include "../msm/subset.h"
 #include "../msm/tables.h"
 #include "circuit.h"
 #include "finish.h"
+#include "layout.h"
 #include "loader.h"
 #include "matrix.h"
 #include "points.h"
@@ -15,15 +17,6 @@
 #include "witness.h"
 
 namespace pinion {
-
-// Layout is how a circuit is kept and computed: a function of the key's numbers and of the device.
-struct Layout {
-  unsigned logDomain = 0;
-  unsigned batch = 0;
-  size_t width = 0;  // of a vector of scalars: the wires, then r and s
-  Windows witness, quotient;
-  int arrays = 1;  // of the three over the witness in G1, that are summed up at once
-};
 
 // Prover is a circuit on the curve C.
 //
@@ -39,21 +32,23 @@ class Prover : public Circuit {
 
  public:
   static pinion_footprint footprint(Device &device, const pinion_key &key) {
-    const Layout l = layout(device, key);
-    const size_t n = size_t(1) << l.logDomain, K = l.batch;
+    const Layout<C> l(device, key);
+    const size_t K = l.batch;
+    const size_t entries = Plan<S>::capacity(l.width, int(K), l.witness), entriesH = Plan<S>::capacity(l.domain(), int(K), l.quotient);
     pinion_footprint f{};
     f.batch = l.batch;
     f.device = int64_t(Domain<S>::bytes(l.logDomain) + key.coefficients * sizeof(S) + Matrix<S>::bytes(key.rows, key.a.entries, l.batch) +
-                       Matrix<S>::bytes(key.rows, key.b.entries, l.batch) + baseBytes(l) + 3 * K * n * sizeof(S) + slots * Slot::bytes(l) +
-                       Plan<S>::bytes(device, l.width, int(K), l.witness) + Plan<S>::bytes(device, n, int(K), l.quotient) +
-                       Sums<F1>::bytes(device, Plan<S>::capacity(l.width, int(K), l.witness), int(K), l.witness.pass(), l.arrays) +
-                       Sums<F2>::bytes(device, Plan<S>::capacity(l.width, int(K), l.witness), int(K), l.witness.pass()) +
-                       Sums<F1>::bytes(device, Plan<S>::capacity(n, int(K), l.quotient), int(K), l.quotient.pass()) + K * (6 * sizeof(Xyzz<F1>) + sizeof(Xyzz<F2>)));
+                       Matrix<S>::bytes(key.rows, key.b.entries, l.batch) + l.baseBytes() + (l.sparse ? l.width * sizeof(uint32_t) : 0) +
+                       3 * K * l.domain() * sizeof(S) + slots * Slot::bytes(l) + Plan<S>::bytes(device, l.width, int(K), l.witness) +
+                       Plan<S>::bytes(device, l.domain(), int(K), l.quotient) +
+                       Sums<F1>::bytes(device, entries, int(K), l.witness.pass(), l.arrays) +
+                       Sums<F2>::bytes(device, entries, int(K), l.witness.pass()) + Sums<F1>::bytes(device, entriesH, int(K), l.quotient.pass()) +
+                       K * (results1 * sizeof(Xyzz<F1>) + results2 * sizeof(Xyzz<F2>)));
     f.pinned = int64_t(slots * Slot::pinnedBytes(l) + 2 * sizeof(unsigned));
     return f;
   }
 
-  Prover(Device &device, const pinion_key &key) : Prover(device, key, layout(device, key), Loader(device, key)) {}
+  Prover(Device &device, const pinion_key &key) : Prover(device, key, Layout<C>(device, key), Loader(device, key)) {}
 
   unsigned batch() const override { return layout_.batch; }
   size_t proofBytes() const override { return sizeof(Proof<C>); }
@@ -78,33 +73,31 @@ class Prover : public Circuit {
   void start(Streams &streams, const Part &part) override {
     Slot &slot = slot_[part.slot];
     Stream &stream = streams.witness;
+    slot.earlier = {};
     stream.wait((*slot.marks)[uploadDone]);
     stream.record((*slot.marks)[computeBegun]);
     stream.fill(slot.bad.data(), 0xff, slot.bad.bytes());
     stream.launch("checkWitnesses", Shape{blocksFor(layout_.width, 256, 1 << 14), 256, 0, part.count}, checkWitnesses<S>,
                   static_cast<const S *>(slot.vectors.data()), uint32_t(layout_.width), slot.bad.data());
-    witnessPlan_.split(stream, slot.vectors.data(), false, int(part.count));
+    splitWitness(stream, part, steps() - 1);
     startQuotient(streams.quotient, part);
     witnessPlan_.wait();
   }
 
-  // The sum in G2 goes first: it takes longest.
   void prove(Streams &streams, const Part &part) override {
     Slot &slot = slot_[part.slot];
-    Marks &marks = *slot.marks;
-    witnessPlan_.sort(streams.witness);
-    streams.witness.record(marks[witnessSorted]);
-    streams.second.wait(marks[witnessSorted]);
-    witnessSums2_.run(streams.second, witnessPlan_, static_cast<const G2 *>(pointsB2_.data()), sums().b2);
-    streams.second.record(marks[sumB2]);
-    sumWitness(streams.witness, marks);
-    streams.witness.launch("blind", Shape{part.count, S::words * Held<F1>::Point::lanes, 0, 2}, blind<C>, sums(), constants_,
+    for (int step = steps(); step-- > 0;) {
+      sumWitness(streams, part, step);
+      if (step == 0) break;
+      streams.witness.wait((*slot.marks)[sumB2]);
+      splitWitness(streams.witness, part, step - 1);
+    }
+    streams.witness.launch("blind", Shape{part.count, S::words * Held<F1>::Point::lanes, 0, 2}, blind<C>, totals(), constants_,
                            static_cast<const S *>(slot.vectors.data()), layout_.width);
-    quotientPlan_.wait();
-    quotientPlan_.sort(streams.quotient);
-    streams.quotient.record(marks[quotientSorted]);
-    quotientSums_.run(streams.quotient, quotientPlan_, static_cast<const G1 *>(pointsH_.data()), sums().h);
-    streams.quotient.record(marks[sumH]);
+    for (int pass = layout_.quotient.passes; pass-- > 0;) {
+      sumQuotient(streams.quotient, part, pass);
+      if (pass > 0) splitQuotient(streams.quotient, part, pass - 1);
+    }
     finish(streams.witness, part);
   }
 
@@ -121,19 +114,18 @@ class Prover : public Circuit {
     timings.upload += marks.between(uploadBegun, uploadDone);
     timings.synthesis += marks.between(computeBegun, synthesized);
     timings.ntt += marks.between(synthesized, transformed);
-    timings.sort += marks.between(computeBegun, witnessSorted) + marks.between(transformed, quotientSorted);
-    timings.a += marks.between(witnessSorted, sumA);
-    timings.b1 += marks.between(sumA, sumB1);
-    timings.c += marks.between(sumB1, sumC);
-    timings.b2 += marks.between(witnessSorted, sumB2);
-    timings.h += marks.between(quotientSorted, sumH);
+    addWitnessTimes(timings, marks, 0);
+    addQuotientTimes(timings, marks);
+    for (auto phase : {&pinion_timings::sort, &pinion_timings::a, &pinion_timings::b1, &pinion_timings::b2, &pinion_timings::c, &pinion_timings::h}) {
+      timings.*phase += slot.earlier.*phase;
+    }
     timings.finish += std::min({marks.between(sumC, computeDone), marks.between(sumB2, computeDone), marks.between(sumH, computeDone)});
   }
 
  private:
   // Slot is where the inputs of a part are, and its results.
   struct Slot {
-    Slot(Device &device, const Layout &l)
+    Slot(Device &device, const Layout<C> &l)
         : vectors(device, l.batch * l.width),
           bad(device, l.batch),
           proofs(device, l.batch),
@@ -141,8 +133,8 @@ class Prover : public Circuit {
           foundBad(device, l.batch),
           foundProofs(device, l.batch),
           marks(std::make_shared<Marks>(device)) {}
-    static size_t bytes(const Layout &l) { return l.batch * (l.width * sizeof(S) + sizeof(unsigned) + sizeof(Proof<C>)); }
-    static size_t pinnedBytes(const Layout &l) { return l.batch * (2 * sizeof(S) + sizeof(unsigned) + sizeof(Proof<C>)); }
+    static size_t bytes(const Layout<C> &l) { return l.batch * (l.width * sizeof(S) + sizeof(unsigned) + sizeof(Proof<C>)); }
+    static size_t pinnedBytes(const Layout<C> &l) { return l.batch * (2 * sizeof(S) + sizeof(unsigned) + sizeof(Proof<C>)); }
 
     Secret<S> vectors;
     Buffer<unsigned> bad;
@@ -151,39 +143,12 @@ class Prover : public Circuit {
     Pinned<unsigned> foundBad;
     Pinned<Proof<C>> foundProofs;
     std::shared_ptr<Marks> marks;
+    pinion_timings earlier{};  // of the sums before the last step and pass, whose marks are recorded again
   };
 
-  static size_t baseBytes(const Layout &l) {
-    return l.witness.tables * l.width * (3 * sizeof(G1) + sizeof(G2)) + (size_t(l.quotient.tables) << l.logDomain) * sizeof(G1);
-  }
+  static constexpr size_t results1 = 12, results2 = 2;  // sums of a proof, and once more those of a pass
 
-  // layout takes as many proofs at once as the device needs to be busy, and as many tables as an eighth of its memory holds.
-  static Layout layout(Device &device, const pinion_key &key) {
-    pinion_device_info info;
-    device.describe(&info);
-    Layout l;
-    while (size_t(1) << l.logDomain < key.domain) l.logDomain++;
-    l.width = key.vars + 2;
-    const size_t busy = size_t(1) << 20;
-    const size_t alike = size_t(1) << 24;  // entries: with more, the tail of a sum is a small part of it
-    l.batch = key.batch ? key.batch : unsigned(std::min<size_t>(std::max<size_t>(busy >> l.logDomain, 1), device.maxBatch()));
-    for (;; l.batch /= 2) {
-      for (int tables = device.maxTables(); tables > 0; tables /= 2) {
-        l.witness = Windows::choose(S::Params::bits, l.width, int(l.batch), tables);
-        l.quotient = Windows::choose(S::Params::bits, key.domain, int(l.batch), tables);
-        if (baseBytes(l) <= size_t(info.memory) / 8) break;
-      }
-      const bool fits = Plan<S>::capacity(l.width, int(l.batch), l.witness) < Plan<S>::mostEntries &&
-                        Plan<S>::capacity(key.domain, int(l.batch), l.quotient) < Plan<S>::mostEntries;
-      if (fits) {
-        if (Plan<S>::capacity(l.width, int(l.batch), l.witness) <= alike) l.arrays = msm::abreast;
-        return l;
-      }
-      if (l.batch == 1) throw Failure(PINION_INVALID, "a circuit of " + std::to_string(key.vars) + " wires is too large for this library");
-    }
-  }
-
-  Prover(Device &device, const pinion_key &key, const Layout &l, Loader &&loader)
+  Prover(Device &device, const pinion_key &key, const Layout<C> &l, Loader &&loader)
       : device_(device),
         layout_(l),
         vars_(key.vars),
@@ -196,53 +161,132 @@ class Prover : public Circuit {
         pointsB1_(device, l.width * l.witness.tables),
         pointsC_(device, l.width * l.witness.tables),
         pointsB2_(device, l.width * l.witness.tables),
-        pointsH_(device, (size_t(1) << l.logDomain) * l.quotient.tables),
-        vectors_(device, (size_t(3) * l.batch) << l.logDomain),
+        pointsH_(device, l.domain() * l.quotient.tables),
+        inB_(device, l.sparse ? l.width : 0),
+        vectors_(device, 3 * l.batch * l.domain()),
         slot_{Slot(device, l), Slot(device, l)},
         witnessPlan_(device, l.width, int(l.batch), l.witness),
-        quotientPlan_(device, size_t(1) << l.logDomain, int(l.batch), l.quotient),
+        quotientPlan_(device, l.domain(), int(l.batch), l.quotient),
         witnessSums_(device, witnessPlan_.capacity(), int(l.batch), l.witness.pass(), l.arrays),
         witnessSums2_(device, witnessPlan_.capacity(), int(l.batch), l.witness.pass()),
         quotientSums_(device, quotientPlan_.capacity(), int(l.batch), l.quotient.pass()),
-        results1_(device, 6 * l.batch),
-        results2_(device, l.batch) {
+        results1_(device, results1 * l.batch),
+        results2_(device, results2 * l.batch) {
     loader.copy(coefficients_.data(), key.coefficient, coefficients_.bytes());
-    const size_t most = std::max(l.width, domain_.size());
     {
-      Points<F1, S> points(loader, key, most);
-      bases(points, loader.stream(), pointsA_, key.points_a, 0, key.vars, key.delta1, 0);
-      bases(points, loader.stream(), pointsB1_, key.points_b1, 0, key.vars, nullptr, 0);
-      bases(points, loader.stream(), pointsC_, key.points_c, key.public_wires + 1, key.vars - key.public_wires - 1, nullptr, 0);
-      basesOfQuotient(points, loader.stream(), key.points_h);
+      Points<F1, S> points(loader, key, std::max(l.width, l.domain()));
+      load(points, loader.stream(), pointsA_, key.points_a, 0, key.vars, key.delta1, 0);
+      load(points, loader.stream(), pointsB1_, key.points_b1, 0, key.vars, nullptr, 0);
+      load(points, loader.stream(), pointsC_, key.points_c, key.public_wires + 1, key.vars - key.public_wires - 1, nullptr, 0);
+      points.load(pointsH_.data(), key.points_h, key.domain);
       points.finish();
     }
-    Points<F2, S> points(loader, key, l.width);
-    bases(points, loader.stream(), pointsB2_, key.points_b2, 0, key.vars, key.delta2, 1);
-    points.finish();
+    {
+      Points<F2, S> points(loader, key, l.width);
+      load(points, loader.stream(), pointsB2_, key.points_b2, 0, key.vars, key.delta2, 1);
+      points.finish();
+    }
+    arrange(loader.stream());
     G1 alpha, beta;
     std::memcpy(&alpha, key.alpha1, sizeof alpha);
     std::memcpy(&beta, key.beta1, sizeof beta);
     constants_.alpha1 = Xyzz<F1>::from(alpha);
     constants_.beta1 = Xyzz<F1>::from(beta);
     std::memcpy(&constants_.beta2, key.beta2, sizeof(G2));
+    loader.stream().synchronize();
   }
 
-  // bases fills the tables of one sum over the witness: count points from the one of wire first on, and delta, if any, for the scalar
+  // load fills the bases of one sum over the witness: count points from the one of wire first on, and delta, if any, for the scalar
   // r (0) or s (1). All others are at infinity.
   template <class F>
-  void bases(Points<F, S> &points, Stream &stream, Buffer<Affine<F>> &tables, const void *from, size_t first, size_t count, const void *delta, unsigned which) {
-    stream.clear(tables.data(), layout_.width * sizeof(Affine<F>));
-    points.load(tables.data() + first, from, count);
-    if (delta) points.loadOwn(tables.data() + vars_ + which, delta);
-    fillTables(stream, tables.data(), layout_.width, layout_.witness);
+  void load(Points<F, S> &points, Stream &stream, Buffer<Affine<F>> &bases, const void *from, size_t first, size_t count, const void *delta, unsigned which) {
+    stream.clear(bases.data(), layout_.width * sizeof(Affine<F>));
+    points.load(bases.data() + first, from, count);
+    if (delta) points.loadOwn(bases.data() + vars_ + which, delta);
   }
 
-  // basesOfQuotient fills those of H. The transform to coefficients leaves them in bit-reversed order, so the points of powers are too.
-  void basesOfQuotient(Points<F1, S> &points, Stream &stream, const void *from) {
-    const size_t n = domain_.size();
-    points.load(pointsH_.data(), from, n);
-    if (powers_) stream.launch("reversePoints", Shape{blocksFor(n, 256), 256}, reversePoints<G1>, pointsH_.data(), layout_.logDomain);
-    fillTables(stream, pointsH_.data(), n, layout_.quotient);
+  // arrange enqueues what makes tables for sums of bases as the key has them. The transform to coefficients leaves them in bit-reversed
+  // order, and so it is with the points of powers.
+  void arrange(Stream &stream) {
+    if (powers_) stream.launch("reversePoints", Shape{blocksFor(layout_.domain(), 256), 256}, reversePoints<G1>, pointsH_.data(), layout_.logDomain);
+    if (layout_.sparse) leaveOut(stream);
+    const size_t b = inSubset_.indices ? inSubset_.count : layout_.width;
+    fillTables(stream, pointsA_.data(), layout_.width, layout_.witness);
+    fillTables(stream, pointsB1_.data(), b, layout_.witness);
+    fillTables(stream, pointsC_.data(), layout_.width, layout_.witness);
+    fillTables(stream, pointsB2_.data(), b, layout_.witness);
+    fillTables(stream, pointsH_.data(), layout_.domain(), layout_.quotient);
+  }
+
+  // leaveOut takes the wires that aren't in B out of its bases, if they are many enough to pay for sorting the others' digits again.
+  void leaveOut(Stream &stream) {
+    const Subset found = findSubset(stream, pointsB1_.data(), pointsB2_.data(), layout_.width, inB_.data());
+    if (found.count > layout_.width / 4 * 3) return;
+    inSubset_ = found;
+    unsigned char *room = reinterpret_cast<unsigned char *>(vectors_.data());
+    moveTogether(stream, pointsB1_.data(), found, reinterpret_cast<G1 *>(room), vectors_.bytes() / sizeof(G1));
+    moveTogether(stream, pointsB2_.data(), found, reinterpret_cast<G2 *>(room), vectors_.bytes() / sizeof(G2));
+  }
+
+  // Sums over the witness are made in steps, from the last to the first: one to a pass, or two, of which the first is for B alone.
+  int steps() const { return layout_.witness.passes * (inSubset_.indices ? 2 : 1); }
+  int passOf(int step) const { return inSubset_.indices ? step / 2 : step; }
+  bool hasB(int step) const { return !inSubset_.indices || step % 2 == 1; }
+  bool hasA(int step) const { return !inSubset_.indices || step % 2 == 0; }
+
+  void splitWitness(Stream &stream, const Part &part, int step) {
+    Slot &slot = slot_[part.slot];
+    stream.record((*slot.marks)[witnessSplit]);
+    witnessPlan_.split(stream, slot.vectors.data(), false, int(part.count), passOf(step), hasA(step) ? Subset{} : inSubset_);
+  }
+
+  // sumWitness enqueues a step, the sum in G2 first: it takes longest. It waits for the digits, and so for the step before.
+  void sumWitness(Streams &streams, const Part &part, int step) {
+    Slot &slot = slot_[part.slot];
+    Marks &marks = *slot.marks;
+    witnessPlan_.wait();
+    if (step < steps() - 1) addWitnessTimes(slot.earlier, marks, step + 1);
+    witnessPlan_.sort(streams.witness);
+    streams.witness.record(marks[witnessSorted]);
+    const bool first = passOf(step) == layout_.witness.passes - 1;
+    const SumsOf<C> to = first ? totals() : sumsOfPass();
+    if (hasB(step)) {
+      streams.second.wait(marks[witnessSorted]);
+      witnessSums2_.run(streams.second, witnessPlan_, static_cast<const G2 *>(pointsB2_.data()), to.b2);
+      if (!first) carryOver(streams.second, layout_.witness, totals().b2, to.b2, part.count);
+      streams.second.record(marks[sumB2]);
+    }
+    sumArrays(streams.witness, marks, to.a, firstArray(step), arrayStep(step));
+    for (int i = firstArray(step); i < 3 && !first; i += arrayStep(step)) {
+      carryOver(streams.witness, layout_.witness, totals().a + i * layout_.batch, to.a + i * layout_.batch, part.count);
+    }
+  }
+
+  // firstArray and arrayStep say which of A, B1 and C are in a step.
+  int firstArray(int step) const { return hasA(step) ? 0 : 1; }
+  int arrayStep(int step) const { return hasA(step) && hasB(step) ? 1 : 2; }
+
+  // sumArrays enqueues those of the sums for A, B1 and C that first, first + step and so on are, as many at once as there is memory for.
+  void sumArrays(Stream &stream, Marks &marks, Xyzz<F1> *results, int first, int step) {
+    const G1 *tables[] = {pointsA_.data(), pointsB1_.data(), pointsC_.data()};
+    while (first < 3) {
+      msm::Bases<F1> bases{};
+      int count = 0;
+      for (int i = first; i < 3 && count < witnessSums_.arrays(); i += step) bases.tables[count++] = tables[i];
+      witnessSums_.run(stream, witnessPlan_, bases, count, results + first * layout_.batch, step * layout_.batch);
+      for (; count > 0; count--, first += step) stream.record(marks[Mark(sumA + first)]);
+    }
+  }
+
+  void addWitnessTimes(pinion_timings &timings, Marks &marks, int step) {
+    float pinion_timings::*const phases[] = {&pinion_timings::a, &pinion_timings::b1, &pinion_timings::c};
+    timings.sort += marks.between(witnessSplit, witnessSorted);
+    Mark before = witnessSorted;
+    for (int i = firstArray(step); i < 3; i += arrayStep(step)) {
+      timings.*phases[i] += marks.between(before, Mark(sumA + i));
+      before = Mark(sumA + i);
+    }
+    if (hasB(step)) timings.b2 += marks.between(witnessSorted, sumB2);
   }
 
   // startQuotient enqueues the quotient and its digits. What a and b the caller has computed go straight to where they are transformed: the
@@ -265,19 +309,32 @@ class Prover : public Circuit {
     stream.record(marks[synthesized]);
     quotient(stream, domain_, vectors_.data(), part.count, given ? Form::montgomery : Form::integer, powers_);
     stream.record(marks[transformed]);
-    quotientPlan_.split(stream, a, false, int(part.count));
+    splitQuotient(stream, part, layout_.quotient.passes - 1);
   }
 
-  // sumWitness enqueues the sums in G1 over the witness, as many at once as there is memory for.
-  void sumWitness(Stream &stream, Marks &marks) {
-    const G1 *tables[] = {pointsA_.data(), pointsB1_.data(), pointsC_.data()};
-    const int atOnce = witnessSums_.arrays();
-    for (int first = 0; first < 3; first += atOnce) {
-      msm::Bases<F1> bases{};
-      for (int i = 0; i < atOnce; i++) bases.tables[i] = tables[first + i];
-      witnessSums_.run(stream, witnessPlan_, bases, atOnce, sums().a + first * layout_.batch, layout_.batch);
-      for (int i = 0; i < atOnce; i++) stream.record(marks[Mark(sumA + first + i)]);
-    }
+  void splitQuotient(Stream &stream, const Part &part, int pass) {
+    stream.record((*slot_[part.slot].marks)[quotientSplit]);
+    quotientPlan_.split(stream, vectors_.data(), false, int(part.count), pass);
+  }
+
+  // sumQuotient enqueues a pass. It waits for the digits, and so for the pass before.
+  void sumQuotient(Stream &stream, const Part &part, int pass) {
+    Slot &slot = slot_[part.slot];
+    Marks &marks = *slot.marks;
+    quotientPlan_.wait();
+    const bool first = pass == layout_.quotient.passes - 1;
+    if (!first) addQuotientTimes(slot.earlier, marks);
+    quotientPlan_.sort(stream);
+    stream.record(marks[quotientSorted]);
+    const SumsOf<C> to = first ? totals() : sumsOfPass();
+    quotientSums_.run(stream, quotientPlan_, static_cast<const G1 *>(pointsH_.data()), to.h);
+    if (!first) carryOver(stream, layout_.quotient, totals().h, to.h, part.count);
+    stream.record(marks[sumH]);
+  }
+
+  void addQuotientTimes(pinion_timings &timings, Marks &marks) {
+    timings.sort += marks.between(quotientSplit, quotientSorted);
+    timings.h += marks.between(quotientSorted, sumH);
   }
 
   // finish enqueues what is left once all sums are there.
@@ -287,16 +344,19 @@ class Prover : public Circuit {
     const unsigned threads = 64;
     stream.wait(marks[sumB2]);
     stream.wait(marks[sumH]);
-    stream.launch("finish", Shape{blocksFor(part.count, threads), threads, 0, 3}, pinion::finish<C>, sums(), constants_, slot.proofs.data(), part.count);
+    stream.launch("finish", Shape{blocksFor(part.count, threads), threads, 0, 3}, pinion::finish<C>, totals(), constants_, slot.proofs.data(), part.count);
     stream.copyOut(slot.foundBad.data(), slot.bad.data(), part.count * sizeof(unsigned));
     stream.copyOut(slot.foundProofs.data(), slot.proofs.data(), part.count * sizeof(Proof<C>));
     stream.record(marks[computeDone]);
   }
 
-  SumsOf<C> sums() const {
-    Xyzz<F1> *first = results1_.data();
+  // totals are the sums; sumsOfPass is where a pass puts its own before they are carried over.
+  SumsOf<C> totals() const { return sumsAt(0); }
+  SumsOf<C> sumsOfPass() const { return sumsAt(1); }
+  SumsOf<C> sumsAt(size_t set) const {
     const size_t K = layout_.batch;
-    return {first, first + K, first + 2 * K, first + 3 * K, first + 4 * K, first + 5 * K, results2_.data()};
+    Xyzz<F1> *first = results1_.data() + set * 6 * K;
+    return {first, first + K, first + 2 * K, first + 3 * K, first + 4 * K, first + 5 * K, results2_.data() + set * K};
   }
 
   std::string badElement(unsigned input, unsigned element) const {
@@ -307,7 +367,7 @@ class Prover : public Circuit {
   }
 
   Device &device_;
-  Layout layout_;
+  Layout<C> layout_;
   size_t vars_;
   bool powers_;
   Domain<S> domain_;
@@ -316,6 +376,8 @@ class Prover : public Circuit {
   Buffer<G1> pointsA_, pointsB1_, pointsC_;
   Buffer<G2> pointsB2_;
   Buffer<G1> pointsH_;
+  Buffer<uint32_t> inB_;  // the wires that are in B, if they have a plan of their own
+  Subset inSubset_;
   Constants<C> constants_;
   Secret<S> vectors_;  // a, b, c
   Slot slot_[slots];
@@ -323,8 +385,8 @@ class Prover : public Circuit {
   Sums<F1> witnessSums_;
   Sums<F2> witnessSums2_;
   Sums<F1> quotientSums_;
-  Buffer<Xyzz<F1>> results1_;
-  Buffer<Xyzz<F2>> results2_;
+  Secret<Xyzz<F1>> results1_;
+  Secret<Xyzz<F2>> results2_;
 };
 
 }  // namespace pinion
