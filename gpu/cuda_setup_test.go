@@ -132,7 +132,7 @@ func TestCUDAPassesAndSubsets(t *testing.T) {
 				if used := usedBy(t, r.card) - r.used; used != key.Bytes() {
 					t.Errorf("%d bytes used, %d expected", used, key.Bytes())
 				}
-				proofs, err := r.prove(key, witness, witness, witness, witness)
+				proofs, err := r.prove(key, witness, witness)
 				if err != nil {
 					t.Fatal(err)
 				}

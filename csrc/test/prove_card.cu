@@ -203,6 +203,14 @@ Affine<F> multiple(const Affine<F> &p, const S &exponent) {
   return x.toAffine();
 }
 
+// good is whether all was as it has to be.
+bool good = true;
+
+const char *judge(bool right) {
+  good &= right;
+  return right ? "right" : "WRONG";
+}
+
 template <class C>
 void compare(const Made<C> &made, const unsigned char *proof) {
   Affine<typename C::G1> a, c;
@@ -215,8 +223,8 @@ void compare(const Made<C> &made, const unsigned char *proof) {
   made.proof(abc);
   const auto g1 = generator<typename C::G1>();
   const auto g2 = generator<typename C::G2>();
-  std::printf("  A %s, B %s, C %s (computed in %.0f ms)\n", a == multiple(g1, abc[0]) ? "right" : "WRONG", b == multiple(g2, abc[1]) ? "right" : "WRONG",
-              c == multiple(g1, abc[2]) ? "right" : "WRONG", clockMs() - before);
+  std::printf("  A %s, B %s, C %s (computed in %.0f ms)\n", judge(a == multiple(g1, abc[0])), judge(b == multiple(g2, abc[1])),
+              judge(c == multiple(g1, abc[2])), clockMs() - before);
 }
 
 template <class C>
@@ -254,7 +262,7 @@ void measure(uint32_t curve, unsigned logN, unsigned proofs, unsigned percentSma
   must(pinion_device_describe(device, &info, &error), error);
   std::printf("curve %u 2^%u: %.1f MiB, used %.1f, free %.1f, batch %u, loaded in %.0f ms\n", curve, logN, footprint.device / 1048576.0, info.used / 1048576.0,
               info.free / 1048576.0, footprint.batch, clockMs() - before);
-  if (info.used != footprint.device) std::printf("  USED IS ANOTHER than the footprint\n");
+  std::printf("  the footprint is %s\n", judge(info.used == footprint.device));
 
   void *memory;
   must(pinion_host_alloc(0, made.vars * 32, &memory, &error), error);
@@ -282,7 +290,7 @@ void measure(uint32_t curve, unsigned logN, unsigned proofs, unsigned percentSma
     }
     must(pinion_task_finish(tasks[(i - 1) % 2], out[(i - 1) % 2].data(), size, &t, &error), error);
     if (i == 1) first = t.total;
-    if (i > 1 && out[0] != out[1]) std::printf("PROOFS DIFFER from round to round\n");
+    if (i > 1 && out[0] != out[1]) std::printf("  proofs from round to round are %s\n", judge(false));
   }
   const double together = (clockMs() - before) / (rounds > 1 ? rounds - 1 : 1);
   pinion_timings apart{};
@@ -292,7 +300,7 @@ void measure(uint32_t curve, unsigned logN, unsigned proofs, unsigned percentSma
     must(pinion_task_finish(tasks[0], out[0].data(), size, &apart, &error), error);
   }
   const double alone = (clockMs() - before) / (rounds > 1 ? rounds - 1 : 1);
-  std::printf("  %u proofs, %u%% small: first %.3f ms, then %.3f ms a task, %.1f proofs/s; one by one %.3f ms\n", proofs, percentSmall, first, together, proofs / together * 1000, alone);
+  std::printf("  %u proofs, %u%% small: first %.3f ms; in a row %.3f ms a task, %.1f proofs/s; one by one %.3f ms\n", proofs, percentSmall, first, together, proofs / together * 1000, alone);
   print("side by side", t);
   if (rounds > 1) print("one by one", apart);
   std::fflush(stdout);
@@ -300,7 +308,7 @@ void measure(uint32_t curve, unsigned logN, unsigned proofs, unsigned percentSma
   must(pinion_circuit_unload(circuit, &error), error);
   must(pinion_host_free(0, memory, &error), error);
   must(pinion_device_describe(device, &info, &error), error);
-  std::printf("  used after unload: %lld\n", static_cast<long long>(info.used));
+  std::printf("  used after unload: %lld, which is %s\n", static_cast<long long>(info.used), judge(info.used == 0));
   must(pinion_device_close(device, &error), error);
 }
 
@@ -313,4 +321,5 @@ int main(int argc, char **argv) {
   const int rounds = number(5, 6);
   if (curve == PINION_BN254) measure<Bn254>(curve, logN, proofs, percentSmall, rounds);
   else measure<Bls12381>(curve, logN, proofs, percentSmall, rounds);
+  return good ? 0 : 1;
 }
