@@ -229,6 +229,11 @@ bool Device::lost() const {
   return lost_;
 }
 
+int64_t Device::dirty() const {
+  Lock lock(mutex_);
+  return dirty_;
+}
+
 int64_t Device::used() const {
   Lock lock(mutex_);
   return used_;
@@ -285,6 +290,8 @@ void Device::set(int what, uint64_t value) {
 void Device::release(void *memory, size_t bytes) noexcept {
   Lock lock(mutex_);
   settle();
+  const unsigned char *byte = static_cast<const unsigned char *>(memory);
+  if (std::any_of(byte, byte + bytes, [](unsigned char b) { return b != 0; })) dirty_++;
   used_ -= int64_t(bytes);
   std::free(memory);
 }

@@ -131,6 +131,8 @@ class Device {
   void *allocatePinned(size_t bytes);
   void releasePinned(void *memory, size_t bytes) noexcept;
   int64_t used() const;
+  // dirty is how many allocations weren't all zero when they were released.
+  int64_t dirty() const;
   // pinned tells the bytes of pinned memory that are taken, and the most since it was asked last.
   void pinned(int64_t &now, int64_t &most);
   // maxTables is the most tables of multiples of a base: they take long to make here.
@@ -163,7 +165,7 @@ class Device {
   };
   int ordinal_;
   mutable std::recursive_mutex mutex_;  // of all below, and held while work is done
-  int64_t used_ = 0, pinned_ = 0, mostPinned_ = 0;
+  int64_t used_ = 0, pinned_ = 0, mostPinned_ = 0, dirty_ = 0;
   bool lost_ = false;
   std::string fault_;
   Trap traps_[8];

@@ -124,6 +124,19 @@ TEST(software_streams) {
   CHECK(early == 0 && late == 7, "%u %u", early, late);
 }
 
+// What is secret is cleared before its memory goes back, after the work that is under way.
+TEST(software_secrets) {
+  Device device(0);
+  Stream stream(device);
+  {
+    Buffer<unsigned> open(device, 64);
+    Secret<unsigned> secret(device, 64);
+    stream.fill(secret.data(), 7, secret.bytes());
+    Secret<unsigned> moved(std::move(secret));
+  }
+  CHECK(device.dirty() == 1, "%lld", static_cast<long long>(device.dirty()));
+}
+
 TEST(software_failures) {
   Device device(0);
   Stream stream(device);
