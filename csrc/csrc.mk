@@ -24,7 +24,7 @@ cuda_objects := $(call object,cuda,$(cuda_sources))
 
 # The tests of csrc: a driver for the software device, and for cards a program of each *_card.cu; msm_card is one for each group, since
 # its compilation takes minutes.
-software_tests := $(call object,software,csrc/test/main.cpp $(wildcard csrc/test/*_test.cpp))
+software_tests := $(call object,software,$(filter-out csrc/prover/% csrc/bench/%,$(software_sources)) csrc/test/main.cpp $(wildcard csrc/test/*_test.cpp))
 msm_cards := $(foreach g,1 2 3 4,$(BUILD)/cuda/test/msm_card_$(g))
 cards := $(patsubst csrc/%.cu,$(BUILD)/cuda/%,$(filter-out %/msm_card.cu,$(wildcard csrc/test/*_card.cu))) $(msm_cards)
 
@@ -42,7 +42,7 @@ $(BUILD)/libpinion_software.so: $(software_objects)
 	$(CXX) -shared -pthread -o $@.new $^ -Wl,--no-undefined
 	mv $@.new $@
 
-$(BUILD)/csrc_test_software: $(software_objects) $(software_tests) | build/vectors
+$(BUILD)/csrc_test_software: $(software_tests) | build/vectors
 	$(CXX) -pthread $(SANITIZE) -o $@ $^
 
 # What gnark-crypto computes, for the tests to compare with.
@@ -58,10 +58,27 @@ $(filter-out $(msm_cards),$(cards)): $(BUILD)/cuda/test/%_card: csrc/test/%_card
 	@mkdir -p $(@D)
 	$(NVCC) $(NVCC_FLAGS) -MMD -MF $@.d -o $@ $(filter-out %.h,$^)
 
+# The same driver with points in lanes, as on a card, and with mutants.
+mutant_objects := $(patsubst $(BUILD)/software/%,$(BUILD)/mutants/%,$(software_tests))
+
+$(BUILD)/csrc_test_mutants: $(mutant_objects) | build/vectors
+	$(CXX) -pthread -o $@ $^
+
+$(BUILD)/mutants/%.o: csrc/% csrc/csrc.mk
+	@mkdir -p $(@D)
+	$(CXX) $(CXX_FLAGS) -O1 -DPINION_MUTANTS -DPINION_LANES -MMD -MF $(@:.o=.d) -x c++ -c -o $@ $<
+
+# Which tests of the driver, by the beginnings of their names, run under sanitizers too: by default all.
+SANITIZED_TESTS ?=
+sanitizers := -fsanitize=address,undefined -fno-sanitize-recover=all
+
 .PHONY: test-csrc
-test-csrc: ## test the kernels on the software device, then again under address and undefined-behaviour sanitizers
-	$(MAKE) build/csrc_test_software && build/csrc_test_software
-	$(MAKE) BUILD=build/sanitized SANITIZE="$(sanitizers)" build/sanitized/csrc_test_software && build/sanitized/csrc_test_software
+test-csrc: ## test the kernels on the software device, these tests by mutants, and the memory by sanitizers
+	$(MAKE) -j2 build/csrc_test_software build/csrc_test_mutants
+	build/csrc_test_software
+	build/csrc_test_mutants mutants msm_lanes
+	$(MAKE) -j2 BUILD=build/sanitized SANITIZE="$(sanitizers)" build/sanitized/csrc_test_software
+	build/sanitized/csrc_test_software $(SANITIZED_TESTS)
 
 .PHONY: gpu-files
 gpu-files: $(BUILD)/libpinion_cuda.so $(cards) build/vectors ## fill build/gpu, which a GPU machine without Go is tested with
@@ -77,8 +94,6 @@ test-gpu: ## test kernels and device on the GPU of this machine
 	$(MAKE) gpu-files
 	@scripts/test-gpu.sh $(BUILD)/gpu
 
-sanitizers := -fsanitize=address,undefined -fno-sanitize-recover=all
-
 $(BUILD)/cuda/%.o: csrc/% csrc/csrc.mk
 	@mkdir -p $(@D)
 	$(NVCC) $(NVCC_FLAGS) -MMD -MF $(@:.o=.d) -x cu -c -o $@ $<
@@ -87,4 +102,4 @@ $(BUILD)/software/%.o: csrc/% csrc/csrc.mk
 	@mkdir -p $(@D)
 	$(CXX) $(CXX_FLAGS) -MMD -MF $(@:.o=.d) -x c++ -c -o $@ $<
 
--include $(software_objects:.o=.d) $(cuda_objects:.o=.d) $(software_tests:.o=.d) $(cards:=.d)
+-include $(software_objects:.o=.d) $(cuda_objects:.o=.d) $(software_tests:.o=.d) $(mutant_objects:.o=.d) $(cards:=.d)

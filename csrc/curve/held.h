@@ -7,11 +7,11 @@ namespace pinion {
 
 // Held is how threads hold a coordinate that memory holds as an F, and where they are many, a point: elements of an extension field take
 // a pair of lanes on a card, points four of what a coordinate takes. On the software device, where moving from lane to lane is slow, a
-// thread holds all of it.
+// thread holds all of it, unless a test wants it as on a card.
 template <class F>
 struct Held {
   using Type = F;
-#ifdef __CUDACC__
+#if defined(__CUDACC__) || defined(PINION_LANES)
   using Point = Quad<F>;
 #else
   using Point = Alone<F>;
@@ -20,7 +20,7 @@ struct Held {
 
 }  // namespace pinion
 
-#ifdef __CUDACC__
+#if defined(__CUDACC__) || defined(PINION_LANES)
 #include "pair.h"
 namespace pinion {
 template <class B>

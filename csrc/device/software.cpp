@@ -24,6 +24,7 @@ constexpr unsigned lanes = 32;
 
 thread_local std::string omittedFile;
 thread_local int omittedLine;
+thread_local bool backwards;
 
 // Fiber is a stack that runs threads of a block, one after the other, as long as they come to their end without waiting.
 struct Fiber {
@@ -74,7 +75,10 @@ class Scheduler {
     size_t used = 0;
     while (next_ < shape.threads || !ready_.empty()) {
       Fiber *fiber;
-      if (!ready_.empty()) {
+      if (!ready_.empty() && backwards) {
+        fiber = ready_.back();
+        ready_.pop_back();
+      } else if (!ready_.empty()) {
         fiber = ready_.front();
         ready_.pop_front();
       } else {
@@ -177,25 +181,27 @@ class Scheduler {
 
 void run(const Shape &shape, const std::function<void()> &body) { Scheduler::scheduler().run(shape, body); }
 
-void barrierAt(const char *file, int line) {
-  if (omittedLine == line && !omittedFile.empty()) {
-    std::string name(file);
-    if (name.size() >= omittedFile.size() && name.compare(name.size() - omittedFile.size(), omittedFile.size(), omittedFile) == 0) return;
-  }
-  Scheduler::scheduler().barrier();
+bool omitted(const Source &source) {
+  if (omittedLine != source.line) return false;
+  const std::string name(source.file);
+  return name.size() >= omittedFile.size() && name.compare(name.size() - omittedFile.size(), omittedFile.size(), omittedFile) == 0;
 }
 
+void omit(const std::string &file, int line) {
+  omittedFile = file;
+  omittedLine = file.empty() ? 0 : line;
+}
+
+void lastFirst(bool on) { backwards = on; }
+
+void barrier() { Scheduler::scheduler().barrier(); }
 void warpWait() { Scheduler::scheduler().warpWait(); }
 uint64_t *slots() { return Scheduler::scheduler().slots(); }
 
-void omitBarrier(const std::string &name, int line) {
-  omittedFile = name;
-  omittedLine = line;
-}
-
 }  // namespace software
 
-unsigned ballot(bool vote) {
+unsigned ballot(bool vote, const char *file, int line) {
+  if (software::omitted({file, line})) return unsigned(vote) << laneIndex();
   uint64_t *words = software::slots();
   words[laneIndex()] = vote;
   software::warpWait();

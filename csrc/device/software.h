@@ -30,18 +30,27 @@ extern thread_local Place place;
 
 // run calls body once for each thread of the grid.
 void run(const Shape &shape, const std::function<void()> &body);
-// barrierAt waits for the other threads of the block. The place names the barrier for those who leave one out on trial.
-void barrierAt(const char *file, int line);
+// Source is the place of a call in the sources, for those who leave out a barrier or an exchange on trial.
+struct Source {
+  const char *file;
+  int line;
+};
+// omit leaves out what is called in that line of a file whose name ends so: barriers that nobody waits in, and exchanges in which each
+// lane keeps what it has. For tests of the tests. An empty name ends it.
+void omit(const std::string &file, int line);
+bool omitted(const Source &source);
+// lastFirst has threads that wait for nothing go on in the other order: the last warp of a block goes ahead as far as it can.
+void lastFirst(bool on);
+
+// barrier waits for the other threads of the block.
+void barrier();
 // warpWait waits for the other lanes of the warp.
 void warpWait();
 // slot is one of two words for each lane of the running warp.
 uint64_t *slots();
 
-// omitBarrier leaves out the barriers of that line of a file that ends in name, for tests of the tests. An empty name ends it.
-void omitBarrier(const std::string &name, int line);
-
 template <class T>
-T exchange(T value, unsigned from);
+T exchange(T value, unsigned from, const Source &source);
 
 }  // namespace software
 
@@ -54,29 +63,38 @@ inline unsigned blockCountY() { return software::place.blocksY; }
 inline size_t globalThread() { return size_t(blockIndex()) * threadCount() + threadIndex(); }
 inline size_t globalThreads() { return size_t(blockCount()) * threadCount(); }
 inline unsigned laneIndex() { return threadIndex() & 31; }
-inline void barrier(const char *file = __builtin_FILE(), int line = __builtin_LINE()) { software::barrierAt(file, line); }
-inline void warpBarrier() { software::warpWait(); }
+
+#define PINION_SOURCE const char *file = __builtin_FILE(), int line = __builtin_LINE()
+
+inline void barrier(PINION_SOURCE) {
+  if (!software::omitted({file, line})) software::barrier();
+}
+inline void warpBarrier(PINION_SOURCE) {
+  if (!software::omitted({file, line})) software::warpWait();
+}
 
 template <class T>
-T software::exchange(T value, unsigned from) {
+T software::exchange(T value, unsigned from, const Source &source) {
+  if (omitted(source)) return value;
   // The lanes' values stay where they are, on the stacks of their fibers, until all have read.
-  uint64_t *words = software::slots();
+  uint64_t *words = slots();
   words[laneIndex()] = reinterpret_cast<uintptr_t>(&value);
-  software::warpWait();
+  warpWait();
   const T taken = from < 32 ? *reinterpret_cast<const T *>(words[from]) : value;
-  software::warpWait();
+  warpWait();
   value = taken;
   return value;
 }
 template <class T>
-T shuffle(T value, unsigned lane) { return software::exchange(value, lane & 31); }
+T shuffle(T value, unsigned lane, PINION_SOURCE) { return software::exchange(value, lane & 31, {file, line}); }
 template <class T>
-T shuffleDown(T value, unsigned by) { return software::exchange(value, laneIndex() + by < 32 ? laneIndex() + by : 32); }
+T shuffleDown(T value, unsigned by, PINION_SOURCE) { return software::exchange(value, laneIndex() + by < 32 ? laneIndex() + by : 32, {file, line}); }
 template <class T>
-T shuffleUp(T value, unsigned by) { return software::exchange(value, laneIndex() >= by ? laneIndex() - by : 32); }
+T shuffleUp(T value, unsigned by, PINION_SOURCE) { return software::exchange(value, laneIndex() >= by ? laneIndex() - by : 32, {file, line}); }
 template <class T>
-T shuffleXor(T value, unsigned mask) { return software::exchange(value, laneIndex() ^ mask); }
-unsigned ballot(bool vote);
+T shuffleXor(T value, unsigned mask, PINION_SOURCE) { return software::exchange(value, laneIndex() ^ mask, {file, line}); }
+unsigned ballot(bool vote, PINION_SOURCE);
+#undef PINION_SOURCE
 inline void prefetch(const void *) {}
 
 template <class T>

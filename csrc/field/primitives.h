@@ -83,7 +83,7 @@ class Carry {
 
 #else
 
-class Carry {
+class HostCarry {
   public:
     PINION_INLINE uint32_t add(uint32_t a, uint32_t b) { return take(uint64_t(a) + b); }
     PINION_INLINE uint32_t addc(uint32_t a, uint32_t b) { return take(uint64_t(a) + b + bit_); }
@@ -97,7 +97,7 @@ class Carry {
         return take((uint64_t(a) * b >> 32) + c + bit_);
     }
 
-  private:
+  protected:
     PINION_INLINE uint32_t take(uint64_t sum) {
         bit_ = uint32_t(sum >> 32);
         return uint32_t(sum);
@@ -110,6 +110,14 @@ class Carry {
     uint32_t bit_ = 0;
 };
 
+#ifndef PINION_MUTANTS
+using Carry = HostCarry;
+#endif
+
 #endif
 
 }  // namespace pinion
+
+#ifdef PINION_MUTANTS
+#include "../test/mutants.h"
+#endif

@@ -2,6 +2,7 @@
 // apart.
 #include "../curve/pair.h"
 #include "../curve/point.h"
+#include "../curve/quad.h"
 #include "../msm/sums.h"
 #include "check.h"
 #include "vectors.h"
@@ -48,19 +49,27 @@ void group(const std::string &name, const std::string &field) {
   }
 }
 
-// addPairs adds affine points to points, and then the other points; an item is two lanes.
+// addMixed adds affine points to points; an item is two lanes.
 template <class F>
-PINION_KERNEL addPairs(Xyzz<Fp2<F>> *points, const Affine<Fp2<F>> *affine, const Xyzz<Fp2<F>> *others, Xyzz<Fp2<F>> *twice, size_t n) {
+PINION_KERNEL addMixed(const Xyzz<Fp2<F>> *points, const Affine<Fp2<F>> *affine, Xyzz<Fp2<F>> *sums, size_t n) {
   using T = Pair<F>;
   const size_t item = msm::itemIndex<T>(), at = item < n ? item : n - 1;
-  Xyzz<T> mixed = msm::load<T>(points[at]), full = mixed, doubled = mixed;
-  mixed.add(msm::load<T>(affine[at]));
-  full.add(msm::load<T>(others[at]));
-  doubled.twice();
+  Xyzz<T> sum = msm::load<T>(points[at]);
+  sum.add(msm::load<T>(affine[at]));
+  if (item < n) msm::store<T>(sums[item], sum);
+}
+
+// addLanes adds points, and doubles the first of them, as P has them in lanes.
+template <class P>
+PINION_KERNEL addLanes(const typename P::Memory *points, const typename P::Memory *others, typename P::Memory *sums, typename P::Memory *doubles,
+                       size_t n) {
+  const size_t item = globalThread() / P::lanes, at = item < n ? item : n - 1;
+  P sum = P::load(points[at]), twice = sum;
+  sum.add(P::load(others[at]));
+  twice.twice();
   if (item >= n) return;
-  msm::store<T>(points[2 * n + item], mixed);
-  msm::store<T>(points[n + item], full);
-  msm::store<T>(twice[item], doubled);
+  sum.store(sums[item]);
+  twice.store(doubles[item]);
 }
 
 // multiplyPairs does what a field's elements have beside sums.
@@ -76,8 +85,9 @@ PINION_KERNEL multiplyPairs(const Fp2<F> *x, const Fp2<F> *y, Fp2<F> *products, 
   combination.store(combinations[item]);
 }
 
+// pairs are the elements of an extension in two lanes each.
 template <class F>
-void pairs(const std::string &name, const std::string &field) {
+void pairs(const std::string &field) {
   using E = Fp2<F>;
   Device device(0);
   Stream stream(device);
@@ -97,30 +107,65 @@ void pairs(const std::string &name, const std::string &field) {
     CHECK(got[n + k] == squares[k / x.size()], "%s, square %zu", field.c_str(), k);
     CHECK(got[2 * n + k] == left[k] + squares[k % x.size()], "%s, combination %zu", field.c_str(), k);
   }
+}
 
-  const auto p = Vectors::get<Affine<E>>(name), sums = Vectors::get<Affine<E>>(name + " sums"), doubles = Vectors::get<Affine<E>>(name + " doubles");
-  const size_t m = sums.size();
-  std::vector<Xyzz<E>> points, others, results(4 * m);
-  std::vector<Affine<E>> affine;
-  for (size_t k = 0; k < m; k++) {
-    affine.push_back(p[k % p.size()]);
-    points.push_back(over(p[k / p.size()], x[x.size() - 1]));
-    others.push_back(over(affine.back(), x[x.size() - 2]));
+// Two has every two of the points, each over a denominator of its own.
+template <class F>
+struct Two {
+  Device device{0};
+  Stream stream{device};
+  std::vector<Affine<F>> p, sums, doubles, seconds;
+  size_t n;
+  Buffer<Xyzz<F>> points, others, results;
+
+  Two(const std::string &name, const std::string &field)
+      : p(Vectors::get<Affine<F>>(name)),
+        sums(Vectors::get<Affine<F>>(name + " sums")),
+        doubles(Vectors::get<Affine<F>>(name + " doubles")),
+        n(sums.size()),
+        points(device, n),
+        others(device, n),
+        results(device, 2 * n) {
+    const auto x = Vectors::get<F>(field);
+    std::vector<Xyzz<F>> left, right;
+    for (size_t k = 0; k < n; k++) {
+      seconds.push_back(p[k % p.size()]);
+      left.push_back(over(p[k / p.size()], x[x.size() - 1]));
+      right.push_back(over(seconds[k], x[x.size() - 2]));
+    }
+    stream.copyIn(points.data(), left.data(), points.bytes());
+    stream.copyIn(others.data(), right.data(), others.bytes());
+    stream.synchronize();
   }
-  Buffer<Xyzz<E>> on(device, 5 * m);
-  Buffer<Affine<E>> affineOn(device, m);
-  stream.copyIn(on.data(), points.data(), m * sizeof(Xyzz<E>));
-  stream.copyIn(on.data() + 4 * m, others.data(), m * sizeof(Xyzz<E>));
-  stream.copyIn(affineOn.data(), affine.data(), m * sizeof(Affine<E>));
-  stream.launch("addPairs", Shape{blocksFor(2 * m, 64), 64}, addPairs<F>, on.data(), static_cast<const Affine<E> *>(affineOn.data()),
-                static_cast<const Xyzz<E> *>(on.data() + 4 * m), on.data() + 3 * m, m);
-  stream.copyOut(results.data(), on.data(), 4 * m * sizeof(Xyzz<E>));
-  stream.synchronize();
-  for (size_t k = 0; k < m; k++) {
-    CHECK(results[2 * m + k].toAffine() == sums[k], "%s, %zu and %zu, one affine", name.c_str(), k / p.size(), k % p.size());
-    CHECK(results[m + k].toAffine() == sums[k], "%s, %zu and %zu", name.c_str(), k / p.size(), k % p.size());
-    CHECK(results[3 * m + k].toAffine() == doubles[k / p.size()], "%s, twice %zu", name.c_str(), k / p.size());
+
+  void check(const char *what, bool doubled) {
+    std::vector<Xyzz<F>> got(2 * n);
+    stream.copyOut(got.data(), results.data(), results.bytes());
+    stream.synchronize();
+    for (size_t k = 0; k < n; k++) {
+      CHECK(got[k].toAffine() == sums[k], "%s: %zu and %zu", what, k / p.size(), k % p.size());
+      if (doubled) CHECK(got[n + k].toAffine() == doubles[k / p.size()], "%s: twice %zu", what, k / p.size());
+    }
   }
+};
+
+template <class P, class F>
+void lanes(const std::string &name, const std::string &field) {
+  Two<F> two(name, field);
+  two.stream.launch("addLanes", Shape{blocksFor(two.n * P::lanes, 64), 64}, addLanes<P>, static_cast<const Xyzz<F> *>(two.points.data()),
+                    static_cast<const Xyzz<F> *>(two.others.data()), two.results.data(), two.results.data() + two.n, two.n);
+  two.check(name.c_str(), true);
+}
+
+template <class F>
+void mixed(const std::string &name, const std::string &field) {
+  using E = Fp2<F>;
+  Two<E> two(name, field);
+  Buffer<Affine<E>> affine(two.device, two.n);
+  two.stream.copyIn(affine.data(), two.seconds.data(), affine.bytes());
+  two.stream.launch("addMixed", Shape{blocksFor(2 * two.n, 64), 64}, addMixed<F>, static_cast<const Xyzz<E> *>(two.points.data()),
+                    static_cast<const Affine<E> *>(affine.data()), two.results.data(), two.n);
+  two.check(name.c_str(), false);
 }
 
 }  // namespace
@@ -129,5 +174,18 @@ TEST(curve_bn254_g1) { group<Bn254::G1>("bn254 g1", "bn254 q"); }
 TEST(curve_bn254_g2) { group<Bn254::G2>("bn254 g2", "bn254 q2"); }
 TEST(curve_bls12381_g1) { group<Bls12381::G1>("bls12381 g1", "bls12381 q"); }
 TEST(curve_bls12381_g2) { group<Bls12381::G2>("bls12381 g2", "bls12381 q2"); }
-TEST(curve_bn254_pairs) { pairs<Bn254Fq>("bn254 g2", "bn254 q2"); }
-TEST(curve_bls12381_pairs) { pairs<Bls12381Fq>("bls12381 g2", "bls12381 q2"); }
+
+TEST(curve_bn254_lanes) {
+  pairs<Bn254Fq>("bn254 q2");
+  mixed<Bn254Fq>("bn254 g2", "bn254 q2");
+  lanes<Alone<Bn254Fq>, Bn254Fq>("bn254 g1", "bn254 q");
+  lanes<Quad<Bn254Fq>, Bn254Fq>("bn254 g1", "bn254 q");
+  lanes<Quad<Pair<Bn254Fq>>, Fp2<Bn254Fq>>("bn254 g2", "bn254 q2");
+}
+
+TEST(curve_bls12381_lanes) {
+  pairs<Bls12381Fq>("bls12381 q2");
+  mixed<Bls12381Fq>("bls12381 g2", "bls12381 q2");
+  lanes<Quad<Bls12381Fq>, Bls12381Fq>("bls12381 g1", "bls12381 q");
+  lanes<Quad<Pair<Bls12381Fq>>, Fp2<Bls12381Fq>>("bls12381 g2", "bls12381 q2");
+}

@@ -1,8 +1,7 @@
 // The software device itself: barriers, warps, streams, and failures on demand.
 #ifndef __CUDACC__
-#include "../ntt/domain.h"
+#include "../device/device.h"
 #include "check.h"
-#include "random.h"
 
 using namespace pinion;
 
@@ -32,40 +31,6 @@ PINION_KERNEL warpSums(unsigned *values) {
 
 PINION_KERNEL uneven(unsigned *) {
   if (threadIndex() == 0) barrier();
-}
-
-// transformsRight is whether 2^12 elements come back from down and up.
-bool transformsRight() {
-  Device device(0);
-  Stream stream(device);
-  const unsigned logN = 12;
-  Domain<Bn254Fr> domain(device, stream, logN);
-  std::vector<Bn254Fr> values(1u << logN), got(values.size());
-  for (auto &x : values) x = randomElement<Bn254Fr>();
-  Buffer<Bn254Fr> memory(device, values.size());
-  stream.copyIn(memory.data(), values.data(), memory.bytes());
-  domain.toCoefficients(stream, memory.data(), 1);
-  domain.toValues(stream, memory.data(), 1);
-  stream.copyOut(got.data(), memory.data(), memory.bytes());
-  stream.synchronize();
-  Bn254Fr scale = Bn254Fr::one();
-  for (unsigned i = 0; i < logN; i++) scale = scale.doubled();
-  for (size_t i = 0; i < got.size(); i++) {
-    if (got[i] != values[i] * scale) return false;
-  }
-  return true;
-}
-
-int lineOf(const char *file, const char *text) {
-  std::FILE *f = std::fopen(file, "r");
-  if (!f) return 0;
-  char line[512];
-  int found = 0;
-  for (int n = 1; std::fgets(line, sizeof line, f); n++) {
-    if (std::string(line).find(text) != std::string::npos) found = n;
-  }
-  std::fclose(f);
-  return found;
 }
 
 int codeOf(const std::function<void()> &body) {
@@ -151,18 +116,5 @@ TEST(software_failures) {
   CHECK(codeOf([&] { stream.launch("warpSums", Shape{1, 64}, warpSums, first.data()); stream.synchronize(); }) == PINION_FAULT);
   CHECK(codeOf([&] { device.check(); }) == PINION_FAULT);
   CHECK(codeOf([&] { Buffer<unsigned> more(device, 1); }) == PINION_FAULT);
-}
-
-// A barrier left out of the transform is noticed.
-TEST(software_mutant_barriers) {
-  CHECK(transformsRight(), "as it is");
-  const std::string here = __FILE__, kernels = here.substr(0, here.rfind("test/")) + "ntt/kernels.h";
-  for (const char *text : {"if (done) barrier();"}) {
-    const int line = lineOf(kernels.c_str(), text);
-    CHECK(line > 0, "%s isn't found in %s", text, kernels.c_str());
-    software::omitBarrier("ntt/kernels.h", line);
-    CHECK(!transformsRight(), "without %s", text);
-    software::omitBarrier("", 0);
-  }
 }
 #endif

@@ -114,6 +114,7 @@ var (
 		{"sparse", 37, 1, 4, 8, sparse, false},
 		{"largest", 21, 1, 4, 8, largest, true},
 		{"two vectors", 9, 2, 4, 8, mixed, false},
+		{"seven vectors", 9, 7, 4, 8, mixed, false},
 		{"hot bucket", 200, 1, 3, 1, ones, false},
 	}
 )
