@@ -76,7 +76,7 @@ func TestKilledWorker(t *testing.T) {
 				resumed(lease + 2*time.Second)
 			}
 			r := b.result(t, id)
-			verified(t, r)
+			verified(t, r, "multiplier", "bn128")
 			if r.Worker != test.worker || r.Attempt != test.attempt {
 				t.Errorf("attempt %d by %s, want %d by %s", r.Attempt, r.Worker, test.attempt, test.worker)
 			}
@@ -85,7 +85,7 @@ func TestKilledWorker(t *testing.T) {
 	}
 }
 
-// submitUploaded submits merkle on BLS12-381, the slowest of the examples, with its witness in the object bucket.
+// submitUploaded submits a small job with its witness in the object bucket.
 func (b *broker) submitUploaded(t *testing.T, id string) {
 	t.Helper()
 	client, err := queue.NewClient(t.Context(), b.nc, queue.ClientConfig{InlineLimit: 1})
@@ -93,8 +93,8 @@ func (b *broker) submitUploaded(t *testing.T, id string) {
 		t.Fatal(err)
 	}
 	_, err = client.Submit(t.Context(), queue.Request{
-		ID: id, Circuit: "merkle-bls12381@" + digest(t, catalogue, "merkle-bls12381"),
-		Witnesses: []queue.Source{queue.Wtns(read(t, exampleFile("merkle", "bls12381", circuits.Witness)))},
+		ID: id, Circuit: "multiplier-bn128@" + digest(t, catalogue, "multiplier-bn128"),
+		Witnesses: []queue.Source{queue.Wtns(read(t, exampleFile("multiplier", "bn128", circuits.Witness)))},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -165,7 +165,7 @@ func TestQ04FrozenWorker(t *testing.T) {
 	}
 	second, _ := startWorker(t, workerEnv(b.url, "second"))
 	r := b.result(t, "job")
-	verified(t, r)
+	verified(t, r, "multiplier", "bn128")
 	if r.Worker != "second" || r.Attempt != 2 {
 		t.Errorf("attempt %d by %s", r.Attempt, r.Worker)
 	}

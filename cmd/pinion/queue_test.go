@@ -25,8 +25,8 @@ func submitted(t *testing.T, url, id string) {
 	}
 }
 
-// verified checks a result as a producer does.
-func verified(t *testing.T, r *queue.Result) {
+// verified checks the result of an example as a producer does.
+func verified(t *testing.T, r *queue.Result, name, curve string) {
 	t.Helper()
 	if r.State != queue.Done || len(r.Proofs) != 1 {
 		t.Fatalf("%s: %v", r.State, r.Err)
@@ -36,7 +36,7 @@ func verified(t *testing.T, r *queue.Result) {
 		t.Fatal(err)
 	}
 	var key groth16.VerifyingKey
-	if err := readJSON(exampleFile("merkle", "bls12381", circuits.VerificationKey), &key); err != nil {
+	if err := readJSON(exampleFile(name, curve, circuits.VerificationKey), &key); err != nil {
 		t.Fatal(err)
 	}
 	if err := key.Verify(proof, public); err != nil {
@@ -64,10 +64,10 @@ func TestDrain(t *testing.T) {
 	if r == nil {
 		t.Fatal("the job in hand was not finished")
 	}
-	verified(t, r)
+	verified(t, r, "merkle", "bls12381")
 	startWorker(t, workerEnv(b.url, "second"))
 	for i := range 4 {
-		verified(t, b.result(t, fmt.Sprintf("job-%d", i)))
+		verified(t, b.result(t, fmt.Sprintf("job-%d", i)), "merkle", "bls12381")
 	}
 	if n := b.messages(t, queue.StreamResults); n != 4 {
 		t.Errorf("%d results", n)
