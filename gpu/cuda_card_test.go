@@ -138,7 +138,12 @@ func (r *rig) prove(key Key, witnesses ...[]byte) ([]*groth16.Proof, error) {
 	if err != nil {
 		return nil, err
 	}
-	proofs, _, err := ticket.Result()
+	proofs, took, err := ticket.Result()
+	for phase, time := range took.Phases() {
+		if time < 0 {
+			r.t.Errorf("%s took %s", phase, time)
+		}
+	}
 	return proofs, err
 }
 

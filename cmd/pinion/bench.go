@@ -126,7 +126,7 @@ func (a *app) openCard() (card *gpu.Card, library string, err error) {
 	return card, card.Library(), nil
 }
 
-var driverForm = regexp.MustCompile(`Kernel Module\D* +([0-9.]+) `)
+var driverForm = regexp.MustCompile(`Kernel Module.*?\s([0-9]+\.[0-9.]+)\s`)
 
 // driverVersion is that of NVIDIA's kernel module.
 func driverVersion() string {

@@ -8,8 +8,10 @@
 
 namespace pinion {
 
-// Mark is a moment in the work on one part of a task.
-enum Mark { uploadBegun, uploadDone, computeBegun, witnessSplit, witnessSorted, synthesized, transformed, quotientSplit, quotientSorted, sumA, sumB1, sumC, sumB2, sumH, computeDone, markCount };
+// Mark is a moment in the work on one part of a task. The digits of a step or pass are begun before the times of the one before are read,
+// so that even and odd ones have a mark each.
+enum Mark { uploadBegun, uploadDone, computeBegun, witnessSplit, witnessSplitOdd, witnessSorted, synthesized, transformed, quotientSplit, quotientSplitOdd, quotientSorted,
+            sumA, sumB1, sumC, sumB2, sumH, computeDone, markCount };
 
 // Marks are the events of a slot.
 struct Marks {

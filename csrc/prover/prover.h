@@ -115,7 +115,7 @@ class Prover : public Circuit {
     timings.synthesis += marks.between(computeBegun, synthesized);
     timings.ntt += marks.between(synthesized, transformed);
     addWitnessTimes(timings, marks, 0);
-    addQuotientTimes(timings, marks);
+    addQuotientTimes(timings, marks, 0);
     for (auto phase : {&pinion_timings::sort, &pinion_timings::a, &pinion_timings::b1, &pinion_timings::b2, &pinion_timings::c, &pinion_timings::h}) {
       timings.*phase += slot.earlier.*phase;
     }
@@ -236,7 +236,7 @@ class Prover : public Circuit {
 
   void splitWitness(Stream &stream, const Part &part, int step) {
     Slot &slot = slot_[part.slot];
-    stream.record((*slot.marks)[witnessSplit]);
+    stream.record((*slot.marks)[Mark(witnessSplit + step % 2)]);
     witnessPlan_.split(stream, slot.vectors.data(), false, int(part.count), passOf(step), hasA(step) ? Subset{} : inSubset_);
   }
 
@@ -280,7 +280,7 @@ class Prover : public Circuit {
 
   void addWitnessTimes(pinion_timings &timings, Marks &marks, int step) {
     float pinion_timings::*const phases[] = {&pinion_timings::a, &pinion_timings::b1, &pinion_timings::c};
-    timings.sort += marks.between(witnessSplit, witnessSorted);
+    timings.sort += marks.between(Mark(witnessSplit + step % 2), witnessSorted);
     Mark before = witnessSorted;
     for (int i = firstArray(step); i < 3; i += arrayStep(step)) {
       timings.*phases[i] += marks.between(before, Mark(sumA + i));
@@ -313,7 +313,7 @@ class Prover : public Circuit {
   }
 
   void splitQuotient(Stream &stream, const Part &part, int pass) {
-    stream.record((*slot_[part.slot].marks)[quotientSplit]);
+    stream.record((*slot_[part.slot].marks)[Mark(quotientSplit + pass % 2)]);
     quotientPlan_.split(stream, vectors_.data(), false, int(part.count), pass);
   }
 
@@ -323,7 +323,7 @@ class Prover : public Circuit {
     Marks &marks = *slot.marks;
     quotientPlan_.wait();
     const bool first = pass == layout_.quotient.passes - 1;
-    if (!first) addQuotientTimes(slot.earlier, marks);
+    if (!first) addQuotientTimes(slot.earlier, marks, pass + 1);
     quotientPlan_.sort(stream);
     stream.record(marks[quotientSorted]);
     const SumsOf<C> to = first ? totals() : sumsOfPass();
@@ -332,8 +332,8 @@ class Prover : public Circuit {
     stream.record(marks[sumH]);
   }
 
-  void addQuotientTimes(pinion_timings &timings, Marks &marks) {
-    timings.sort += marks.between(quotientSplit, quotientSorted);
+  void addQuotientTimes(pinion_timings &timings, Marks &marks, int pass) {
+    timings.sort += marks.between(Mark(quotientSplit + pass % 2), quotientSorted);
     timings.h += marks.between(quotientSorted, sumH);
   }
 
