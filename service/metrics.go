@@ -104,7 +104,7 @@ var readings = []reading{
 func observe(meter metric.Meter, p *Prover) error {
 	var faults []error
 	instruments := make([]metric.Int64Observable, len(readings))
-	all := make([]metric.Observable, len(readings))
+	var all []metric.Observable
 	for i, r := range readings {
 		var err error
 		if r.counts {
@@ -113,7 +113,7 @@ func observe(meter metric.Meter, p *Prover) error {
 			instruments[i], err = meter.Int64ObservableGauge(r.name, metric.WithUnit(r.unit), metric.WithDescription(r.doc))
 		}
 		faults = append(faults, err)
-		all[i] = instruments[i]
+		all = append(all, instruments[i])
 	}
 	times, err := meter.Float64ObservableCounter("pinion.device.time", metric.WithUnit("s"),
 		metric.WithDescription("Time of the device, by the phase of a task; tasks overlap."))
