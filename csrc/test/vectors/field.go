@@ -206,8 +206,8 @@ func ranges(w *writer, name string, modulus *big.Int) {
 // extension makes elements c0 + c1 u of elements of the base field.
 func extension[T, E any](base []T, of func(a, b T) E) []E {
 	var all []E
-	for i := 0; i < 3; i++ { // 0, 1 and -1
-		for j := 0; j < 3; j++ {
+	for i := range 3 { // 0, 1 and -1
+		for j := range 3 {
 			all = append(all, of(base[i], base[j]))
 		}
 	}
