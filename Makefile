@@ -37,7 +37,7 @@ test: ## unit tests, fuzz seeds and brokers: as it ships, then with race detecto
 	CGO_ENABLED=1 go test -race -tags invariants ./...
 
 .PHONY: interop
-interop: fetch ## exchange proofs, witnesses and keys with snarkjs on circuits that others published
+interop: fetch ## exchange proofs, witnesses and keys with snarkjs on circuits that others published; the producer in JavaScript
 	go test -tags interop -count 1 -timeout 20m -v ./interop
 
 .PHONY: bench-cpu

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Fetches what `make interop` and `make bench-cpu` hold pinion against: snarkjs, and
-# circuits that other people published. Needs node and npm. What is there already is
-# kept, so that a second call does nothing.
+# Fetches what `make interop` and `make bench-cpu` hold pinion against: snarkjs,
+# circuits that other people published, and the packages of examples/js. Needs node
+# and npm. What is there already is kept, so that a second call does nothing.
 #
 #   interop/fetch.sh [DIR]     default .interop in the root of the repository
 #
@@ -10,6 +10,7 @@
 set -euo pipefail
 shopt -s inherit_errexit # a failure inside $(...) ends the script too
 here=$(cd "$(dirname "$0")" && pwd)
+producer=$here/../examples/js
 dir=${1:-$here/../.interop}
 mkdir -p "$dir/packages" "$dir/circuits"
 dir=$(cd "$dir" && pwd)
@@ -18,13 +19,16 @@ readonly semaphore=@zk-kit/semaphore-artifacts@4.13.0
 readonly reclaim=@reclaimprotocol/circom-symmetric-crypto@1.1.3
 readonly iden3=@rarimo/zkp-gen-iden3@2.0.0-rc.34
 
-tools() {
-  if cmp -s "$here/package-lock.json" "$dir/package-lock.json" && [[ -d $dir/node_modules ]]; then
+# packages installs what the lock file of a folder names.
+packages() {
+  local from=$1 to=$2
+  if cmp -s "$from/package-lock.json" "$to/package-lock.json" && [[ -d $to/node_modules ]]; then
     return
   fi
-  echo "fetching snarkjs"
-  cp "$here/package.json" "$here/package-lock.json" "$here/.npmrc" "$dir"
-  (cd "$dir" && npm ci --silent) || { rm -f "$dir/package-lock.json"; return 1; }
+  echo "fetching the packages of ${from##*/}"
+  mkdir -p "$to"
+  cp "$from/package.json" "$from/package-lock.json" "$from/.npmrc" "$to"
+  (cd "$to" && npm ci --silent) || { rm -f "$to/package-lock.json"; return 1; }
 }
 
 # package prints the folder of an npm package, unpacked.
@@ -56,7 +60,9 @@ circuit() {
   ln -sf "$here/inputs/$name.json" "$dir/circuits/$name/input.json"
 }
 
-tools
+packages "$here" "$dir"
+packages "$producer" "$dir/js"
+cp "$producer"/*.js "$dir/js" # beside their packages
 from=$(package "$semaphore")
 for name in semaphore-1 semaphore-20 semaphore-32; do
   circuit "$name" "$from/$name.zkey" "$from/$name.wasm"

@@ -66,6 +66,11 @@ func (f *Fetched) Snarkjs(args ...string) []string {
 	return append([]string{f.node, filepath.Join(f.dir, "node_modules", "snarkjs", "build", "cli.cjs")}, args...)
 }
 
+// Producer is the command line of a call of examples/js.
+func (f *Fetched) Producer(args ...string) []string {
+	return append([]string{f.node, filepath.Join(f.dir, "js", "prove.js")}, args...)
+}
+
 // BuildPinion builds the binary as it ships, without cgo, into dir.
 func BuildPinion(dir string) (string, error) {
 	path := filepath.Join(dir, "pinion")
