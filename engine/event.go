@@ -13,7 +13,6 @@ const (
 	PhaseWait      Phase = "wait"
 	PhaseDevice    Phase = "device"
 	PhaseCheck     Phase = "check"
-	PhaseDone      Phase = "done" // all proofs verify
 )
 
 // An Event tells that a job enters a phase. PhaseWitness and PhaseSynthesis are entered for each proof, PhaseWait to PhaseCheck for each

@@ -42,7 +42,6 @@ func (j *Job) Prove(ctx context.Context) (*Outcome, error) {
 	if err := interrupted(ctx); err != nil {
 		return nil, err
 	}
-	j.observe(PhaseDone, 0)
 	j.phases.Total = time.Since(j.started)
 	j.engine.count.proofs.Add(int64(len(j.results)))
 	return &Outcome{

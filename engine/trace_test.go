@@ -28,7 +28,7 @@ func TestSpansAndEvents(t *testing.T) {
 	}
 	parent.End()
 
-	want := []Phase{PhaseAdmit, PhaseWitness, PhaseSynthesis, PhaseWait, PhaseDevice, PhaseCheck, PhaseDone}
+	want := []Phase{PhaseAdmit, PhaseWitness, PhaseSynthesis, PhaseWait, PhaseDevice, PhaseCheck}
 	if !slices.Equal(events, want) {
 		t.Errorf("events %v, expected %v", events, want)
 	}

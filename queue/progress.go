@@ -9,7 +9,6 @@ import (
 // Phases that a [Handler] reports.
 const (
 	PhaseAdmit     = "admit"
-	PhaseFetch     = "fetch"
 	PhaseWitness   = "witness"
 	PhaseSynthesis = "synthesis"
 	PhaseWait      = "wait"

@@ -35,7 +35,7 @@ func TestJobFromSubmissionToResult(t *testing.T) {
 	b.startWorker(func(ctx context.Context, d *Delivery) (*Outcome, error) {
 		_, span := tracer.Start(ctx, "synthesis")
 		defer span.End()
-		d.Progress(PhaseFetch, 0)
+		d.Progress(PhaseWitness, 0)
 		o := &Outcome{Device: "test device", Timings: Timings{Device: 1500 * time.Microsecond}}
 		for i, want := range [][]byte{small, large} {
 			r, err := d.Open(ctx, i)
@@ -93,7 +93,7 @@ func TestJobFromSubmissionToResult(t *testing.T) {
 		t.Errorf("timings %+v", r.Timings)
 	}
 
-	if p := next(t, in, KindProgress, KindResult); p.Kind != KindProgress || p.Progress.Phase != PhaseFetch || p.Final || p.Job != s.ID {
+	if p := next(t, in, KindProgress, KindResult); p.Kind != KindProgress || p.Progress.Phase != PhaseWitness || p.Final || p.Job != s.ID {
 		t.Errorf("first reply %+v", p)
 	}
 	if p := next(t, in, KindResult); !p.Final || p.Attempt != 1 || p.Result.ID != s.ID || len(p.Result.Proofs) != 3 {
