@@ -60,11 +60,11 @@ func (c *Client) Circuit(ctx context.Context, name string) (CircuitRecord, error
 	if !ValidToken(name) {
 		return CircuitRecord{}, fmt.Errorf("%w: %.80q", ErrUnknownCircuit, name)
 	}
-	info, err := c.circuits.meta.GetInfo(ctx, recordName(name))
-	if errors.Is(err, jetstream.ErrObjectNotFound) {
+	info, err := c.circuits.info(ctx, recordName(name))
+	if errors.Is(err, jetstream.ErrObjectNotFound) || err == nil && info.Deleted {
 		return CircuitRecord{}, fmt.Errorf("%w: %s", ErrUnknownCircuit, name)
 	} else if err != nil {
-		return CircuitRecord{}, fmt.Errorf("queue: look up circuit %s: %w", name, err)
+		return CircuitRecord{}, err
 	}
 	r := CircuitRecord{Name: name, Digest: info.Metadata["digest"], Curve: info.Metadata["curve"]}
 	r.Public, err = strconv.Atoi(info.Metadata["public"])

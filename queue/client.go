@@ -36,14 +36,10 @@ func NewClient(ctx context.Context, nc *nats.Conn, cfg ClientConfig) (*Client, e
 	if err != nil {
 		return nil, err
 	}
-	circuits, err := bindObjects(ctx, nc, s.js, BucketCircuits)
-	if err != nil {
-		return nil, unprovisioned("bucket "+BucketCircuits, err)
-	}
 	if cfg.Tracer == nil {
 		cfg.Tracer = otel.Tracer(tracerName)
 	}
-	return &Client{store: s, circuits: circuits, uploads: make(chan struct{}, 1), cfg: cfg}, nil
+	return &Client{store: s, circuits: &objects{nc, s.js, BucketCircuits}, uploads: make(chan struct{}, 1), cfg: cfg}, nil
 }
 
 // Result returns the stored result, or ErrNoResult.

@@ -278,3 +278,15 @@ func TestNames(t *testing.T) {
 		}
 	}
 }
+
+// deleteRecord deletes a job's record as `nats kv del` does.
+func deleteRecord(t *testing.T, c *Client, id string) {
+	t.Helper()
+	state, err := c.js.KeyValue(ctx(t), BucketState)
+	if err == nil {
+		err = state.Delete(ctx(t), jobKey(id))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}

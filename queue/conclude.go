@@ -114,7 +114,7 @@ func (t *task) store(ctx context.Context, r *Result) (*Result, []byte, error) {
 	msg.Data = body
 	id := fmt.Sprintf("%s.%s.%d", t.id, t.w.cfg.Name, t.attempt)
 	for wait := 50 * time.Millisecond; ; wait = min(2*wait, time.Second) {
-		ack, err := t.w.js.PublishMsg(ctx, msg, jetstream.WithMsgID(id), jetstream.WithExpectStream(StreamResults))
+		ack, err := publish(ctx, t.w.js, msg, jetstream.WithMsgID(id), jetstream.WithExpectStream(StreamResults))
 		first, refused := isRefused(err)
 		switch {
 		case err == nil && !ack.Duplicate:

@@ -16,12 +16,17 @@ func ConnectOptions(name string, log *slog.Logger) []nats.Option {
 		nats.MaxReconnects(-1),
 		nats.ReconnectWait(250 * time.Millisecond),
 		nats.ReconnectJitter(100*time.Millisecond, 100*time.Millisecond),
-		nats.ErrorHandler(func(_ *nats.Conn, sub *nats.Subscription, err error) {
-			if sub != nil {
+		nats.ErrorHandler(func(nc *nats.Conn, sub *nats.Subscription, err error) {
+			refused, ok := asRefused(err)
+			switch {
+			case ok && guards.refuse(nc, refused): // whose call it was tells of it
+			case ok:
+				log.Error("nats", "error", refused)
+			case sub != nil:
 				log.Error("nats", "error", err, "subject", sub.Subject)
-				return
+			default:
+				log.Error("nats", "error", err)
 			}
-			log.Error("nats", "error", err)
 		}),
 		nats.DisconnectErrHandler(func(_ *nats.Conn, err error) {
 			if err != nil {

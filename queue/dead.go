@@ -42,7 +42,7 @@ func (t *task) deadLetter(ctx context.Context, id string, f *Failure, st *Status
 	}
 	msg.Data = t.msg.Data()
 	msgID := fmt.Sprintf("%s.%x.%d", id, t.digest[:16], t.attempt)
-	if _, err := t.w.js.PublishMsg(ctx, msg, jetstream.WithMsgID(msgID), jetstream.WithExpectStream(StreamDead)); err != nil {
+	if _, err := publish(ctx, t.w.js, msg, jetstream.WithMsgID(msgID), jetstream.WithExpectStream(StreamDead)); err != nil {
 		return fmt.Errorf("queue: dead letter of %s: %w", id, err)
 	}
 	return nil

@@ -61,8 +61,8 @@ func TestFleet(t *testing.T) {
 	for stored := uint64(0); stored < fleetJobs; {
 		b.eventually("another result", func() bool {
 			before := stored
-			if info, err := c.results.Info(ctx(t)); err == nil {
-				stored = info.State.Msgs
+			if s, err := c.js.Stream(ctx(t), StreamResults); err == nil {
+				stored = s.CachedInfo().State.Msgs
 			}
 			return stored > before
 		})

@@ -303,7 +303,7 @@ func (b *broker) steal(c *Client, id string) {
 	b.t.Helper()
 	thief := &lease{s: c.store, subject: "$KV." + BucketState + "." + leaseKey(id), holder: "thief x", ttl: 2 * time.Second}
 	for {
-		last, err := c.leases.GetLastMsgForSubject(ctx(b.t), thief.subject)
+		last, err := lastMessage(ctx(b.t), c.nc, stateStream, thief.subject)
 		if err != nil {
 			b.t.Fatal(err)
 		}

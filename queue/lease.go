@@ -31,18 +31,18 @@ func (e *heldError) Error() string { return fmt.Sprintf("queue: lease is held fo
 
 // claim takes the lease of a job, or returns a heldError.
 func (s *store) claim(ctx context.Context, id, worker string, ttl time.Duration) (*lease, error) {
-	l := &lease{s: s, subject: "$KV." + BucketState + "." + leaseKey(id), holder: worker + " " + nuid.Next(), ttl: ttl}
+	l := &lease{s: s, subject: stateSubject(leaseKey(id)), holder: worker + " " + nuid.Next(), ttl: ttl}
 	err := l.write(ctx)
 	if err == nil || !isWrongSequence(err) {
 		return l, err
 	}
-	last, err := s.leases.GetLastMsgForSubject(ctx, l.subject)
+	last, err := lastMessage(ctx, s.nc, stateStream, l.subject)
 	switch {
 	case errors.Is(err, jetstream.ErrMsgNotFound):
 		// It ended just now; or a replica is behind, and the write fails.
 	case err != nil:
 		return nil, fmt.Errorf("queue: read lease of %s: %w", id, err)
-	case last.Header.Get("KV-Operation") == "":
+	case !isMarker(last):
 		return nil, &heldError{left: leftOf(last, ttl)}
 	default:
 		l.seq = last.Sequence // released: a marker
@@ -72,7 +72,7 @@ func (l *lease) renew(ctx context.Context) error {
 		return err
 	}
 	// Perhaps an earlier write of ours succeeded and its answer was lost.
-	last, err := l.s.leases.GetLastMsgForSubject(ctx, l.subject)
+	last, err := lastMessage(ctx, l.s.nc, stateStream, l.subject)
 	switch {
 	case errors.Is(err, jetstream.ErrMsgNotFound):
 		return ErrLeaseLost
@@ -92,8 +92,7 @@ func (l *lease) renew(ctx context.Context) error {
 func (l *lease) release(ctx context.Context) error {
 	msg := nats.NewMsg(l.subject)
 	msg.Header.Set("KV-Operation", "PURGE")
-	msg.Header.Set(jetstream.MsgRollup, jetstream.MsgRollupSubject)
-	_, err := l.s.js.PublishMsg(ctx, msg,
+	_, err := publish(ctx, l.s.js, msg,
 		jetstream.WithExpectLastSequencePerSubject(l.seq), jetstream.WithMsgTTL(time.Second))
 	if isWrongSequence(err) {
 		return ErrLeaseLost
@@ -106,7 +105,7 @@ func (l *lease) release(ctx context.Context) error {
 func (l *lease) write(ctx context.Context) error {
 	msg := nats.NewMsg(l.subject)
 	msg.Data = []byte(l.holder)
-	ack, err := l.s.js.PublishMsg(ctx, msg,
+	ack, err := publish(ctx, l.s.js, msg,
 		jetstream.WithExpectLastSequencePerSubject(l.seq), jetstream.WithMsgTTL(l.ttl))
 	if err != nil {
 		return fmt.Errorf("queue: write lease: %w", err)

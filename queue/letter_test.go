@@ -123,7 +123,7 @@ func TestLists(t *testing.T) {
 	if jobs, letters := ids(); jobs != "bad-1:failed good:done bad-2:failed waits:queued " || letters != "bad-1 bad-2 " {
 		t.Errorf("jobs %s; letters %s", jobs, letters)
 	}
-	if _, err := c.state.Put(ctx(t), jobKey("odd"), []byte("?")); err != nil {
+	if _, err := c.js.Publish(ctx(t), stateSubject(jobKey("odd")), []byte("?")); err != nil {
 		t.Fatal(err)
 	}
 	var odd error

@@ -2,9 +2,12 @@ package queue
 
 import (
 	"context"
+	"encoding/base64"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"time"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
@@ -14,7 +17,6 @@ import (
 const (
 	chunkBytes   = 512 << 10
 	uploadWindow = 64 // chunks that may wait for the broker's answer
-	readWindow   = 16 // chunks asked for at once
 )
 
 // objects is an object bucket in NATS's format, so that `nats object` and
@@ -26,55 +28,87 @@ type objects struct {
 	nc     *nats.Conn
 	js     jetstream.JetStream
 	bucket string
-	meta   jetstream.ObjectStore
-	stream jetstream.Stream
 }
 
-func bindObjects(ctx context.Context, nc *nats.Conn, js jetstream.JetStream, bucket string) (*objects, error) {
-	meta, err := js.ObjectStore(ctx, bucket)
-	if err != nil {
-		return nil, err
-	}
-	stream, err := js.Stream(ctx, "OBJ_"+bucket)
-	if err != nil {
-		return nil, err
-	}
-	return &objects{nc: nc, js: js, bucket: bucket, meta: meta, stream: stream}, nil
-}
+// stream is the name of the stream behind the bucket.
+func (o *objects) stream() string { return "OBJ_" + o.bucket }
 
 func (o *objects) chunkSubject(id string) string { return "$O." + o.bucket + ".C." + id }
 
+func (o *objects) infoSubject(name string) string {
+	return "$O." + o.bucket + ".M." + base64.URLEncoding.EncodeToString([]byte(name))
+}
+
+// info looks an object up, or the trace of a deleted one.
+// jetstream.ErrObjectNotFound if there is neither.
+func (o *objects) info(ctx context.Context, name string) (*jetstream.ObjectInfo, error) {
+	msg, err := lastMessage(ctx, o.nc, o.stream(), o.infoSubject(name))
+	if errors.Is(err, jetstream.ErrMsgNotFound) {
+		return nil, jetstream.ErrObjectNotFound
+	} else if err != nil {
+		return nil, fmt.Errorf("queue: look up object %s: %w", name, err)
+	}
+	info := new(jetstream.ObjectInfo)
+	if err := json.Unmarshal(msg.Data, info); err != nil {
+		return nil, fmt.Errorf("queue: look up object %s: %w", name, jetstream.ErrBadObjectMeta)
+	}
+	return info, nil
+}
+
 // has reports whether the object is there with that many bytes.
 func (o *objects) has(ctx context.Context, name string, size int64) (bool, error) {
-	info, err := o.meta.GetInfo(ctx, name)
+	info, err := o.info(ctx, name)
 	if errors.Is(err, jetstream.ErrObjectNotFound) {
 		return false, nil
 	} else if err != nil {
-		return false, fmt.Errorf("queue: look up object %s: %w", name, err)
+		return false, err
 	}
-	return info.Size == uint64(size), nil
+	return !info.Deleted && info.Size == uint64(size), nil
 }
 
-// remove deletes an object; one that isn't there is no error.
+// remove deletes an object; one that isn't there is no error. What tells that
+// there was one stays for an hour.
 func (o *objects) remove(ctx context.Context, name string) error {
-	err := o.meta.Delete(ctx, name)
-	if errors.Is(err, jetstream.ErrObjectNotFound) || err == nil {
+	info, err := o.info(ctx, name)
+	switch {
+	case errors.Is(err, jetstream.ErrObjectNotFound):
 		return nil
+	case err != nil:
+		return err
+	case !ValidToken(info.NUID):
+		return fmt.Errorf("queue: delete object %s: bad chunk subject", name)
 	}
-	return fmt.Errorf("queue: delete object %s: %w", name, err)
+	info.Deleted = true
+	info.Size, info.Chunks, info.Digest = 0, 0, ""
+	if err := o.putInfo(ctx, info, jetstream.WithMsgTTL(time.Hour)); err != nil {
+		return err
+	}
+	if err := o.removeChunks(ctx, info.NUID); err != nil {
+		return fmt.Errorf("queue: delete object %s: %w", name, err)
+	}
+	return nil
+}
+
+// removeChunks replaces all chunks by an empty one that lives for a second.
+// Unlike a purge, that needs no right to remove anything else.
+func (o *objects) removeChunks(ctx context.Context, id string) error {
+	msg := nats.NewMsg(o.chunkSubject(id))
+	msg.Header.Set(jetstream.MsgRollup, jetstream.MsgRollupSubject)
+	_, err := publish(ctx, o.js, msg, jetstream.WithMsgTTL(time.Second))
+	return err
 }
 
 // open returns a reader of the object, which checks its length and digest:
 // the error comes instead of io.EOF, so nothing of it is to be used before.
 // Errors that are the object's fault are [*Failure].
 func (o *objects) open(ctx context.Context, ref *Object) (io.ReadCloser, error) {
-	info, err := o.meta.GetInfo(ctx, ref.Name, jetstream.GetObjectInfoShowDeleted())
+	info, err := o.info(ctx, ref.Name)
 	switch {
 	case errors.Is(err, jetstream.ErrObjectNotFound):
 		// On a cluster, the replica that was asked may be behind.
 		return nil, &Failure{Code: CodeWitnessMissing, Msg: fmt.Sprintf("object %s: not in bucket %s", ref.Name, o.bucket), Retry: true}
 	case err != nil:
-		return nil, fmt.Errorf("queue: look up object %s: %w", ref.Name, err)
+		return nil, err
 	case info.Deleted:
 		return nil, &Failure{Code: CodeWitnessMissing, Msg: fmt.Sprintf("object %s: deleted", ref.Name)}
 	case info.Size != uint64(ref.Len):

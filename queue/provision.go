@@ -104,7 +104,6 @@ func (o Options) streams() []jetstream.StreamConfig {
 		MaxAge:            24 * time.Hour,
 		Duplicates:        2 * time.Minute,
 		AllowDirect:       true,
-		AllowRollup:       true,
 		DenyDelete:        true,
 		AllowMsgTTL:       true,
 	}, bucket(BucketWitness, o.DeadAge), bucket(BucketCircuits, 0)}
@@ -133,6 +132,7 @@ func bucket(name string, age time.Duration) jetstream.StreamConfig {
 		Duplicates:  2 * time.Minute,
 		AllowDirect: true,
 		AllowRollup: true,
+		AllowMsgTTL: true,
 	}
 }
 

@@ -15,39 +15,42 @@ import (
 type store struct {
 	nc      *nats.Conn
 	js      jetstream.JetStream
-	results jetstream.Stream
-	state   jetstream.KeyValue
-	leases  jetstream.Stream // the stream behind state
 	witness *objects
 }
 
 // requestTimeout bounds one question to the broker.
 const requestTimeout = 5 * time.Second
 
+// bind asks for what isn't there, to see whether streams and buckets are.
 func bind(ctx context.Context, nc *nats.Conn) (*store, error) {
 	js, err := jetstream.New(nc, jetstream.WithDefaultTimeout(requestTimeout))
 	if err != nil {
 		return nil, fmt.Errorf("queue: %w", err)
 	}
-	s := &store{nc: nc, js: js}
-	if s.results, err = js.Stream(ctx, StreamResults); err != nil {
-		return nil, unprovisioned("stream "+StreamResults, err)
-	}
-	if s.state, err = js.KeyValue(ctx, BucketState); err != nil {
-		return nil, unprovisioned("bucket "+BucketState, err)
-	}
-	if s.leases, err = js.Stream(ctx, "KV_"+BucketState); err != nil {
-		return nil, unprovisioned("bucket "+BucketState, err)
-	}
-	if s.witness, err = bindObjects(ctx, nc, js, BucketWitness); err != nil {
-		return nil, unprovisioned("bucket "+BucketWitness, err)
+	s := &store{nc: nc, js: js, witness: &objects{nc, js, BucketWitness}}
+	for stream, subject := range map[string]string{StreamResults: ResultSubject("0"), stateStream: stateSubject(jobKey("0"))} {
+		if _, err := lastMessage(ctx, nc, stream, subject); err != nil && !errors.Is(err, jetstream.ErrMsgNotFound) {
+			return nil, unprovisioned("stream "+stream, err)
+		}
 	}
 	return s, nil
 }
 
+const stateStream = "KV_" + BucketState
+
+func stateSubject(key string) string { return "$KV." + BucketState + "." + key }
+
+// publish stores a message through JetStream.
+func publish(ctx context.Context, js jetstream.JetStream, msg *nats.Msg, opts ...jetstream.PublishOpt) (*jetstream.PubAck, error) {
+	ctx, stop := Guard(ctx, js.Conn(), msg.Subject)
+	defer stop()
+	ack, err := js.PublishMsg(ctx, msg, opts...)
+	return ack, Refusal(ctx, err)
+}
+
 func unprovisioned(what string, err error) error {
 	switch {
-	case errors.Is(err, jetstream.ErrStreamNotFound), errors.Is(err, jetstream.ErrBucketNotFound), errors.Is(err, jetstream.ErrConsumerNotFound):
+	case errors.Is(err, jetstream.ErrStreamNotFound), errors.Is(err, jetstream.ErrBucketNotFound), errors.Is(err, jetstream.ErrConsumerNotFound), errors.Is(err, nats.ErrNoResponders):
 		return fmt.Errorf("%w: %s: %w", ErrNotProvisioned, what, err)
 	}
 	return fmt.Errorf("queue: bind %s: %w", what, err)
@@ -55,7 +58,7 @@ func unprovisioned(what string, err error) error {
 
 // storedResult reads the result of a job, or ErrNoResult.
 func (s *store) storedResult(ctx context.Context, id string) (*Result, []byte, error) {
-	msg, err := s.results.GetLastMsgForSubject(ctx, ResultSubject(id))
+	msg, err := lastMessage(ctx, s.nc, StreamResults, ResultSubject(id))
 	if errors.Is(err, jetstream.ErrMsgNotFound) {
 		return nil, nil, ErrNoResult
 	} else if err != nil {
@@ -65,17 +68,24 @@ func (s *store) storedResult(ctx context.Context, id string) (*Result, []byte, e
 	return r, msg.Data, err
 }
 
-// status reads a job's record and its revision, or ErrUnknownJob.
+// status reads a job's record and its revision, or ErrUnknownJob: somebody may
+// have deleted it, which has a revision too.
 func (s *store) status(ctx context.Context, id string) (*Status, uint64, error) {
-	entry, err := s.state.Get(ctx, jobKey(id))
-	if errors.Is(err, jetstream.ErrKeyNotFound) {
+	record, err := lastMessage(ctx, s.nc, stateStream, stateSubject(jobKey(id)))
+	switch {
+	case errors.Is(err, jetstream.ErrMsgNotFound):
 		return nil, 0, ErrUnknownJob
-	} else if err != nil {
+	case err != nil:
 		return nil, 0, fmt.Errorf("queue: read record of %s: %w", id, err)
+	case isMarker(record):
+		return nil, record.Sequence, ErrUnknownJob
 	}
-	st, err := decodeStatus(entry.Value())
-	return st, entry.Revision(), err
+	st, err := decodeStatus(record.Data)
+	return st, record.Sequence, err
 }
+
+// isMarker reports that the message tells of a key that was deleted.
+func isMarker(msg *jetstream.RawStreamMsg) bool { return msg.Header.Get("KV-Operation") != "" }
 
 // register makes the record of a job that is to be queued under subject, or
 // finds it, and returns its revision too. ErrIDConflict if there is one and it
@@ -85,16 +95,22 @@ func (s *store) register(ctx context.Context, id, subject string, digest [32]byt
 		Progress: Progress{ID: id, State: Queued, At: time.Now()},
 		Job:      digest, Subject: subject,
 	}
-	revision, err := s.state.Create(ctx, jobKey(id), encodeStatus(st))
-	if err == nil {
-		return st, revision, nil
-	} else if !isWrongSequence(err) {
+	revision, err := s.write(ctx, st, 0)
+	if isWrongSequence(err) {
+		var there *Status
+		there, revision, err = s.status(ctx, id)
+		switch {
+		case err == nil:
+			return there, revision, there.conflict(subject, digest)
+		case !errors.Is(err, ErrUnknownJob):
+			return nil, 0, err
+		}
+		revision, err = s.write(ctx, st, revision)
+	}
+	if err != nil {
 		return nil, 0, fmt.Errorf("queue: create record of %s: %w", id, err)
 	}
-	if st, revision, err = s.status(ctx, id); err != nil {
-		return nil, 0, err
-	}
-	return st, revision, st.conflict(subject, digest)
+	return st, revision, nil
 }
 
 // registered reads the record of a job that is queued, or makes it: not all
@@ -147,7 +163,7 @@ func (s *store) updateFrom(ctx context.Context, id string, st *Status, revision 
 
 // replace writes a record unless it has changed since that revision.
 func (s *store) replace(ctx context.Context, id string, st *Status, revision uint64) (ok bool, err error) {
-	_, err = s.state.Update(ctx, jobKey(id), encodeStatus(st), revision)
+	_, err = s.write(ctx, st, revision)
 	switch {
 	case err == nil:
 		return true, nil
@@ -155,6 +171,17 @@ func (s *store) replace(ctx context.Context, id string, st *Status, revision uin
 		return false, nil
 	}
 	return false, fmt.Errorf("queue: update record of %s: %w", id, err)
+}
+
+// write stores a record whose last revision is the given one, 0 for none.
+func (s *store) write(ctx context.Context, st *Status, revision uint64) (uint64, error) {
+	msg := nats.NewMsg(stateSubject(jobKey(st.ID)))
+	msg.Data = encodeStatus(st)
+	ack, err := publish(ctx, s.js, msg, jetstream.WithExpectLastSequencePerSubject(revision))
+	if err != nil {
+		return 0, err
+	}
+	return ack.Sequence, nil
 }
 
 // isWrongSequence reports that a compare and set found something else.

@@ -268,7 +268,7 @@ func (c *Client) publish(ctx context.Context, subject, id string, body []byte) (
 	msg.Header.Set("Content-Type", ContentJob)
 	inject(ctx, msg.Header)
 	msg.Data = body
-	ack, err := c.js.PublishMsg(ctx, msg, jetstream.WithMsgID(id), jetstream.WithExpectStream(StreamJobs))
+	ack, err := publish(ctx, c.js, msg, jetstream.WithMsgID(id), jetstream.WithExpectStream(StreamJobs))
 	if err == nil {
 		return ack.Duplicate, nil
 	}

@@ -42,15 +42,15 @@ func (o *objects) put(ctx context.Context, name string, digest [32]byte, r io.Re
 }
 
 // putInfo makes an object visible.
-func (o *objects) putInfo(ctx context.Context, info *jetstream.ObjectInfo) error {
+func (o *objects) putInfo(ctx context.Context, info *jetstream.ObjectInfo, opts ...jetstream.PublishOpt) error {
 	data, err := json.Marshal(info)
 	if err != nil {
 		return fmt.Errorf("queue: object %s: %w", info.Name, err)
 	}
-	msg := nats.NewMsg("$O." + o.bucket + ".M." + base64.URLEncoding.EncodeToString([]byte(info.Name)))
+	msg := nats.NewMsg(o.infoSubject(info.Name))
 	msg.Header.Set(jetstream.MsgRollup, jetstream.MsgRollupSubject)
 	msg.Data = data
-	if _, err := o.js.PublishMsg(ctx, msg); err != nil {
+	if _, err := publish(ctx, o.js, msg, opts...); err != nil {
 		return fmt.Errorf("queue: store object %s: %w", info.Name, err)
 	}
 	return nil
@@ -75,6 +75,8 @@ type chunk struct {
 }
 
 func (u *upload) chunks(ctx context.Context, r io.Reader) error {
+	ctx, stop := Guard(ctx, u.o.nc, u.o.chunkSubject(u.id))
+	defer stop()
 	for {
 		if len(u.flight) == uploadWindow {
 			if err := u.settle(ctx); err != nil {
@@ -154,5 +156,5 @@ func (u *upload) abandon() {
 			return
 		}
 	}
-	_ = u.o.stream.Purge(ctx, jetstream.WithPurgeSubject(u.o.chunkSubject(u.id)))
+	_ = u.o.removeChunks(ctx, u.id)
 }

@@ -47,9 +47,7 @@ func TestWatch(t *testing.T) {
 	if all := afterwards(); len(all) != 1 || all[0].State != Done {
 		t.Errorf("afterwards: %+v", all)
 	}
-	if err := c.state.Purge(ctx(t), jobKey("watched")); err != nil {
-		t.Fatal(err)
-	}
+	deleteRecord(t, c, "watched")
 	if all := afterwards(); len(all) != 1 || all[0].State != Done || all[0].Worker != "w" {
 		t.Errorf("when the record has gone: %+v", all)
 	}

@@ -347,9 +347,7 @@ func TestIDConflict(t *testing.T) {
 		t.Errorf("dead letters %v", l)
 	}
 	// The result alone, once the record has gone, still tells.
-	if err := c.state.Purge(ctx(t), jobKey("taken")); err != nil {
-		t.Fatal(err)
-	}
+	deleteRecord(t, c, "taken")
 	if _, err := c.Submit(ctx(t), other); !errors.Is(err, ErrIDConflict) {
 		t.Errorf("other bytes after the end: %v, want ErrIDConflict", err)
 	}
