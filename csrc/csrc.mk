@@ -22,11 +22,11 @@ object = $(patsubst csrc/%,$(BUILD)/$(1)/%.o,$(2))
 software_objects := $(call object,software,$(software_sources))
 cuda_objects := $(call object,cuda,$(cuda_sources))
 
-# The tests of csrc: a driver for the software device, and for cards a program of each *_card.cu; msm_card is one for each group, since
-# its compilation takes minutes.
-software_tests := $(call object,software,$(filter-out csrc/prover/% csrc/bench/%,$(software_sources)) csrc/test/main.cpp $(wildcard csrc/test/*_test.cpp))
-msm_cards := $(foreach g,1 2 3 4,$(BUILD)/cuda/test/msm_card_$(g))
-cards := $(patsubst csrc/%.cu,$(BUILD)/cuda/%,$(filter-out %/msm_card.cu,$(wildcard csrc/test/*_card.cu))) $(msm_cards)
+# The tests of csrc: one driver, for the software device and for cards, with the sources that it tests. Sums have a file for each group,
+# since nvcc takes minutes for one.
+tested = $(filter-out csrc/prover/% csrc/bench/%,$(1)) csrc/test/main.cpp $(wildcard csrc/test/*_test.cpp)
+software_tests := $(call object,software,$(call tested,$(software_sources)))
+cuda_tests := $(call object,cuda,$(call tested,$(cuda_sources)))
 
 .PHONY: cuda
 cuda: $(BUILD)/libpinion_cuda.so ## build the library for NVIDIA cards (nvcc 11.8 or later)
@@ -50,16 +50,11 @@ build/vectors: $(wildcard csrc/test/vectors/*.go) go.mod
 	@mkdir -p $(@D)
 	go run ./csrc/test/vectors $@
 
-$(msm_cards): $(BUILD)/cuda/test/msm_card_%: csrc/test/msm_card.cu $(cuda_objects)
-	@mkdir -p $(@D)
-	$(NVCC) $(NVCC_FLAGS) -DPINION_GROUP=$* -MMD -MF $@.d -o $@ $(filter-out %.h,$^)
-
-$(filter-out $(msm_cards),$(cards)): $(BUILD)/cuda/test/%_card: csrc/test/%_card.cu $(cuda_objects)
-	@mkdir -p $(@D)
-	$(NVCC) $(NVCC_FLAGS) -MMD -MF $@.d -o $@ $(filter-out %.h,$^)
+$(BUILD)/csrc_test_cuda: $(cuda_tests)
+	$(NVCC) $(gencode) -o $@ $^ -Xcompiler -static-libstdc++,-static-libgcc
 
 # The same driver with points in lanes, as on a card, and with mutants.
-mutant_objects := $(patsubst $(BUILD)/software/%,$(BUILD)/mutants/%,$(software_tests))
+mutant_objects := $(patsubst $(BUILD)/software/%,$(BUILD)/mutants/%,$(filter-out %_g1_test.cpp.o %_g2_test.cpp.o,$(software_tests)))
 
 $(BUILD)/csrc_test_mutants: $(mutant_objects) | build/vectors
 	$(CXX) -pthread -o $@ $^
@@ -81,7 +76,7 @@ test-csrc: ## test the kernels on the software device, these tests by mutants, a
 	build/sanitized/csrc_test_software $(SANITIZED_TESTS)
 
 .PHONY: gpu-files
-gpu-files: $(BUILD)/libpinion_cuda.so $(cards) build/vectors ## fill build/gpu, which a GPU machine without Go is tested with
+gpu-files: $(BUILD)/libpinion_cuda.so $(BUILD)/csrc_test_cuda build/vectors ## fill build/gpu, which a GPU machine without Go is tested with
 	@mkdir -p $(BUILD)/gpu/testdata
 	cp $^ scripts/test-gpu.sh $(BUILD)/gpu
 	cp gpu/testdata/stub.cpp csrc/include/pinion.h $(BUILD)/gpu/testdata
@@ -102,4 +97,4 @@ $(BUILD)/software/%.o: csrc/% csrc/csrc.mk
 	@mkdir -p $(@D)
 	$(CXX) $(CXX_FLAGS) -MMD -MF $(@:.o=.d) -x c++ -c -o $@ $<
 
--include $(software_objects:.o=.d) $(cuda_objects:.o=.d) $(software_tests:.o=.d) $(mutant_objects:.o=.d) $(cards:=.d)
+-include $(software_objects:.o=.d) $(cuda_objects:.o=.d) $(software_tests:.o=.d) $(cuda_tests:.o=.d) $(mutant_objects:.o=.d)

@@ -14,9 +14,11 @@ if ! nvidia-smi --query-gpu=index,name,driver_version,memory.total --format=csv,
   exit 3
 fi
 cd "$folder"
-export PINION_CUDA_LIB=$folder/libpinion_cuda.so PINION_VECTORS=$folder/vectors
+export PINION_CUDA_LIB=$folder/libpinion_cuda.so
+tests=(env PINION_VECTORS=vectors ./csrc_test_cuda)
+proofs=(./gpu.test -test.count 1)
 if [[ -d interop ]]; then
-  export PINION_INTEROP=$folder/interop
+  proofs=(env PINION_INTEROP="$folder/interop" "${proofs[@]}")
 fi
 
 # watched runs a program under a tool of compute-sanitizer, at most two minutes.
@@ -34,23 +36,21 @@ watched() {
   fi
 }
 
-step transforms
-./ntt_card 20 3
-for group in 1 2 3 4; do
-  step "sums, group $group of 4"
-  "./msm_card_$group" 18 14
-done
+step "kernels, against vectors of gnark-crypto"
+"${tests[@]}"
 
-step device
-./gpu.test -test.v -test.count 1 -test.run 'CUDA|P[0-9]'
+step "device and whole proofs"
+"${proofs[@]}" -test.v -test.run 'CUDA|P[0-9]'
+
+step "sums, transforms and proofs of random inputs, each checked"
+./pinion bench kernels --from 10 --to 18 --repetitions 1 --budget 60s
 
 if command -v compute-sanitizer >/dev/null; then
-  for curve in 1 2; do
-    watched memcheck ./prove_card "$curve" 10 2
-    watched synccheck ./prove_card "$curve" 10 2
-  done
-  watched racecheck ./ntt_card 13 1
-  watched initcheck ./prove_card 1 10 1
+  watched memcheck "${tests[@]}" arithmetic curve ntt passes prover setup msm_bn254_g1
+  watched memcheck "${proofs[@]}" -test.run TestCUDAProves
+  watched synccheck "${tests[@]}" ntt passes prover
+  watched racecheck "${tests[@]}" prover passes
+  watched initcheck "${proofs[@]}" -test.run TestCUDAProves
 else
   step "compute-sanitizer"
   echo "SKIPPED: it isn't installed"

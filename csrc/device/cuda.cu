@@ -46,7 +46,7 @@ void Device::describe(pinion_device_info *info) {
   size_t free = 0, total = 0;
   must(cudaMemGetInfo(&free, &total), "memory of the device");
   *info = pinion_device_info{};
-  std::strncpy(info->name, properties.name, sizeof info->name - 1);
+  std::snprintf(info->name, sizeof info->name, "%s", properties.name);
   std::strcpy(info->kind, "cuda");
   info->memory = int64_t(total);
   info->free = int64_t(free);

@@ -279,7 +279,8 @@ class Prover : public Circuit {
   }
 
   void addWitnessTimes(pinion_timings &timings, Marks &marks, int step) {
-    float pinion_timings::*const phases[] = {&pinion_timings::a, &pinion_timings::b1, &pinion_timings::c};
+    using Phase = float pinion_timings::*;
+    const Phase phases[] = {&pinion_timings::a, &pinion_timings::b1, &pinion_timings::c};
     timings.sort += marks.between(Mark(witnessSplit + step % 2), witnessSorted);
     Mark before = witnessSorted;
     for (int i = firstArray(step); i < 3; i += arrayStep(step)) {

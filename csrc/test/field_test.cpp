@@ -1,4 +1,5 @@
 // Arithmetic of the fields: on every two of the numbers whose words make carries go far.
+#include "../device/device.h"
 #include "../field/fp2.h"
 #include "check.h"
 #include "vectors.h"
@@ -68,6 +69,43 @@ void prime(const std::string &name) {
   for (size_t i = 0; i < numbers.size(); i++) CHECK(numbers[i].inRange() == (below[i] != 0), "%s, %zu", name.c_str(), i);
 }
 
+// Results is what a thread of arithmetic computes.
+template <class F>
+struct Results {
+  F negative, doubled, squared, sum, difference, product;
+};
+
+template <class F>
+PINION_KERNEL arithmetic(const F *x, uint32_t n, Results<F> *results) {
+  const size_t k = globalThread();
+  if (k >= size_t(n) * n) return;
+  const F a = x[k / n], b = x[k % n];
+  results[k] = {-a, a.doubled(), a.squared(), a + b, a - b, a * b};
+}
+
+// onDevice has a thread for every two of the numbers.
+template <class F>
+void onDevice(const std::string &name) {
+  const auto x = Vectors::get<F>(name), negatives = Vectors::get<F>(name + " negatives"), doubles = Vectors::get<F>(name + " doubles"),
+             squares = Vectors::get<F>(name + " squares"), sums = Vectors::get<F>(name + " sums"),
+             differences = Vectors::get<F>(name + " differences"), products = Vectors::get<F>(name + " products");
+  const uint32_t n = uint32_t(x.size());
+  Device device(0);
+  Stream stream(device);
+  Buffer<F> numbers(device, n);
+  Buffer<Results<F>> results(device, products.size());
+  stream.copyIn(numbers.data(), x.data(), numbers.bytes());
+  stream.launch("arithmetic", Shape{blocksFor(products.size(), 64), 64}, arithmetic<F>, static_cast<const F *>(numbers.data()), n, results.data());
+  std::vector<Results<F>> got(products.size());
+  stream.copyOut(got.data(), results.data(), results.bytes());
+  stream.synchronize();
+  for (size_t k = 0; k < got.size(); k++) {
+    const size_t i = k / n;
+    CHECK(got[k].negative == negatives[i] && got[k].doubled == doubles[i] && got[k].squared == squares[i], "%s, %zu", name.c_str(), i);
+    CHECK(got[k].sum == sums[k] && got[k].difference == differences[k] && got[k].product == products[k], "%s, %zu and %zu", name.c_str(), i, k % n);
+  }
+}
+
 }  // namespace
 
 TEST(field_bn254_r) {
@@ -108,4 +146,14 @@ TEST(inverse) {
   inverses<Bls12381Fq>("bls12381 q");
   inverses<Fp2<Bn254Fq>>("bn254 q2");
   inverses<Fp2<Bls12381Fq>>("bls12381 q2");
+}
+
+// The fields above are computed with by the host, and here by the device: on a card that is other code.
+TEST(arithmetic_of_the_device) {
+  onDevice<Bn254Fr>("bn254 r");
+  onDevice<Bn254Fq>("bn254 q");
+  onDevice<Bls12381Fr>("bls12381 r");
+  onDevice<Bls12381Fq>("bls12381 q");
+  onDevice<Fp2<Bn254Fq>>("bn254 q2");
+  onDevice<Fp2<Bls12381Fq>>("bls12381 q2");
 }
