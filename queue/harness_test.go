@@ -38,13 +38,13 @@ const ackWait = time.Second
 // broker is a NATS server in this process, with its store in a folder of the
 // test. It can be stopped and started again on the same port.
 type broker struct {
-	t    *testing.T
+	t    testing.TB
 	opts *server.Options
 	srv  *server.Server
 }
 
 // startBroker starts and provisions a broker.
-func startBroker(t *testing.T) *broker {
+func startBroker(t testing.TB) *broker {
 	t.Helper()
 	b := &broker{t: t, opts: &server.Options{
 		Host: "127.0.0.1", Port: freePort(t), JetStream: true, StoreDir: t.TempDir(), NoLog: true, NoSigs: true,
@@ -58,7 +58,7 @@ func startBroker(t *testing.T) *broker {
 	return b
 }
 
-func freePort(t *testing.T) int {
+func freePort(t testing.TB) int {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -130,7 +130,7 @@ func (b *broker) client() *Client {
 var quiet = slog.New(slog.DiscardHandler)
 
 // ctx ends with the test, or when it takes far too long.
-func ctx(t *testing.T) context.Context {
+func ctx(t testing.TB) context.Context {
 	ctx, cancel := context.WithTimeout(t.Context(), 60*time.Second)
 	t.Cleanup(cancel)
 	return ctx

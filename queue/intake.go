@@ -2,7 +2,6 @@ package queue
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -15,72 +14,58 @@ import (
 // intake is the loop that asks for jobs and starts them; its fields belong to
 // the goroutine of run.
 //
-// One pull per lane is open at the same time, because asking one lane after
-// the other costs an idle worker up to a pull's whole wait. A pull is never
-// called off: the broker would send a job to nobody, and it would lie there
-// for the ack wait. So a job may arrive that there is no room for; it is
-// parked for a moment and then handed back, before anything has begun.
+// It collects tickets, each of which is room for one job, and keeps a pull
+// open in every lane, because asking one lane after the other costs an idle
+// worker up to a pull's whole wait. Where the broker says that jobs wait, it
+// opens one for each of them, higher lanes first, as long as there are
+// tickets for all that was asked for. What arrives is parked and starts in the
+// order of the lanes, once there is a ticket for it beside those for what may
+// still arrive and goes before it. What finds no ticket for a moment is handed
+// back, before anything has begun.
 type intake struct {
 	w        *Worker
 	jobs     *sync.WaitGroup
-	lanes    [3]lane
-	arrivals chan arrival
-	pulls    int       // open, those of connections that are gone too
-	parked   []arrival // in the order in which they are to start
-	ticket   func()    // room for one job; nil: none
+	room     []func() // tickets; each gives its room back
 	tickets  chan func()
-	asking   bool
-	slots    chan struct{}
-}
-
-// lane is the state of a priority's pull.
-type lane struct {
-	open   bool
-	opened time.Time
-	epoch  int // counts reconnections: a pull of an earlier one is dead
-	passed int // jobs of higher lanes started since one of this, while this may have had one
-}
-
-// arrival is how a pull ended: with a job, or without.
-type arrival struct {
-	lane, epoch int
-	msg         jetstream.Msg
-	at          time.Time
+	keeper   sync.WaitGroup // of the tickets
+	lanes    [3]lane
+	arrivals chan *pull
+	pulls    int     // whose arrivals are to come, those of connections that are gone too
+	parked   []*pull // in the order in which they are to start
 }
 
 const (
-	// laneShare bounds starvation: a lane that was passed over so often goes
-	// before the higher ones, once. With jobs in all lanes, of ten jobs that a
-	// worker takes eight are high, one is normal and one is low.
-	laneShare = 8
-	// settleTime is how long a pull of a higher lane is given to bring a job
-	// before one of a lower lane starts: an older pull would have brought it.
-	// Likewise for a lane whose turn it is.
-	settleTime = 20 * time.Millisecond
+	// lookAhead bounds the pulls beside the one of each lane, and with them
+	// how many jobs of a kind that the last ones gave no idea of are taken.
+	lookAhead = 16
 	// parkTime is how long a job waits for room.
 	parkTime = 20 * time.Millisecond
-	// pullPause follows a pull that failed.
-	pullPause = 250 * time.Millisecond
 )
 
 func newIntake(w *Worker, jobs *sync.WaitGroup) *intake {
-	return &intake{w: w, jobs: jobs, arrivals: make(chan arrival), tickets: make(chan func()), slots: make(chan struct{}, w.cfg.Jobs)}
+	return &intake{w: w, jobs: jobs, tickets: make(chan func()), arrivals: make(chan *pull)}
 }
 
 // run takes jobs until ctx ends, or the connection: that is an error.
 func (in *intake) run(ctx context.Context) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
 	status := in.w.nc.StatusChanged(nats.CONNECTED, nats.CLOSED)
 	defer in.w.nc.RemoveStatusListener(status)
+	in.keeper.Go(func() { in.w.admit(ctx, in.tickets) })
 	for ctx.Err() == nil && !in.w.nc.IsClosed() {
-		in.checkFitness()
+		in.trim()
 		in.dispatch(ctx)
-		in.ask(ctx)
 		in.pull(ctx)
+		var tickets chan func()
+		if len(in.room) < in.want() {
+			tickets = in.tickets
+		}
 		select {
-		case in.ticket = <-in.tickets:
-			in.asking = false
-		case a := <-in.arrivals:
-			in.arrived(a)
+		case release := <-tickets:
+			in.room = append(in.room, release)
+		case p := <-in.arrivals:
+			in.arrived(p)
 		case <-status:
 			in.reconnected()
 		case <-in.wake():
@@ -93,113 +78,117 @@ func (in *intake) run(ctx context.Context) error {
 	return nil
 }
 
-// checkFitness gives the ticket back while the device is sick or the worker is
-// paused, so that nothing is pulled, and what still arrives is handed back.
-func (in *intake) checkFitness() {
-	if in.ticket != nil && in.w.unfit() != nil {
-		in.ticket()
-		in.ticket = nil
-	}
-}
-
-// ask gets a ticket: a slot, and room for a job's message.
-func (in *intake) ask(ctx context.Context) {
-	if in.asking || in.ticket != nil {
-		return
-	}
-	in.asking = true
-	go func() { in.tickets <- in.w.admit(ctx, in.slots) }()
-}
-
-// admit waits for a free slot, a fit worker and the intake allowance; nil if it
-// failed. What it returns gives slot and allowance back.
-func (w *Worker) admit(ctx context.Context, slots chan struct{}) func() {
-	select {
-	case slots <- struct{}{}:
-	case <-ctx.Done():
-		return nil
-	}
-	if w.unfit() == nil { // else Ready says what is wrong
+// admit hands out tickets until ctx ends: a slot, and the intake allowance.
+func (w *Worker) admit(ctx context.Context, tickets chan<- func()) {
+	slots := make(chan struct{}, w.cfg.Jobs)
+	for ctx.Err() == nil {
+		select {
+		case slots <- struct{}{}:
+		case <-ctx.Done():
+			return
+		}
 		release, err := w.cfg.Intake(ctx)
-		if err == nil {
-			return func() {
-				release()
-				<-slots
+		if err != nil {
+			<-slots
+			if ctx.Err() == nil {
+				w.cfg.Log.Warn("no room for a job", "error", err)
 			}
+			pause(ctx, pullPause)
+			continue
 		}
-		if ctx.Err() == nil {
-			w.cfg.Log.Warn("no room for a job", "error", err)
+		ticket := func() {
+			release()
+			<-slots
 		}
-	}
-	<-slots
-	pause(ctx, pullPause)
-	return nil
-}
-
-// pause waits, or until ctx ends.
-func pause(ctx context.Context, d time.Duration) {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-	case <-ctx.Done():
+		select {
+		case tickets <- ticket:
+		case <-ctx.Done():
+			ticket()
+		}
 	}
 }
 
-// pull opens the pulls that are missing, once there is room for a job.
+// want is how many tickets are worth having: none while the device is sick or
+// the worker is paused, so that nothing is asked for, and what still arrives
+// is handed back.
+func (in *intake) want() int {
+	if in.w.unfit() != nil { // Ready says what is wrong
+		return 0
+	}
+	expected := 0
+	for i := range in.lanes {
+		expected += in.lanes[i].expects(in.w.settle)
+	}
+	return max(in.asked(), len(in.parked)+len(in.lanes)+min(expected, lookAhead))
+}
+
+// trim gives back the tickets that aren't worth having any more.
+func (in *intake) trim() {
+	for want := in.want(); len(in.room) > want; {
+		in.ticket()()
+	}
+}
+
+// ticket takes one of those in hand.
+func (in *intake) ticket() (release func()) {
+	last := len(in.room) - 1
+	release, in.room = in.room[last], in.room[:last]
+	return release
+}
+
+// pull opens the pulls that are missing: one in each lane of which no job is
+// there, and where jobs wait one for each, as long as there is room for all
+// that was asked for.
 func (in *intake) pull(ctx context.Context) {
-	if in.ticket == nil {
+	if len(in.room) == 0 {
 		return
 	}
 	for i := range in.lanes {
-		if l := &in.lanes[i]; !l.open {
-			l.open, l.opened = true, time.Now()
-			in.pulls++
-			go func(epoch int) { in.arrivals <- in.w.fetch(ctx, i, epoch) }(l.epoch)
+		if len(in.lanes[i].open) == 0 && !slices.ContainsFunc(in.parked, func(p *pull) bool { return p.lane == i }) {
+			in.open(ctx, i, in.w.pullWait)
+		}
+	}
+	for i := range in.lanes {
+		for l := &in.lanes[i]; len(l.open) < l.expects(in.w.settle) && in.asked() < len(in.room); {
+			in.open(ctx, i, min(moreWait, in.w.pullWait))
 		}
 	}
 }
 
-// fetch asks a lane for one job and waits until the broker ends the pull.
-func (w *Worker) fetch(ctx context.Context, lane, epoch int) arrival {
-	a := arrival{lane: lane, epoch: epoch}
-	start := time.Now()
-	batch, err := w.lanes[lane].Fetch(1, jetstream.FetchMaxWait(w.pullWait))
-	if err == nil {
-		a.msg = <-batch.Messages()
-		err = batch.Error()
-	}
-	if a.msg == nil && err == nil && time.Since(start) > w.pullWait+deafTime {
-		err = errors.New("the broker doesn't answer pulls")
-	}
-	a.at = time.Now()
-	w.setHealth(lane, err)
-	if err != nil && ctx.Err() == nil {
-		w.cfg.Log.Warn("pull failed", "consumer", Priorities()[lane].Consumer(), "error", err)
-		pause(ctx, pullPause)
-	}
-	return a
+func (in *intake) open(ctx context.Context, lane int, wait time.Duration) {
+	p := &pull{lane: lane, wait: wait, opened: time.Now()}
+	in.lanes[lane].open = append(in.lanes[lane].open, p)
+	in.pulls++
+	go func() {
+		in.w.fetch(ctx, p)
+		in.arrivals <- p
+	}()
 }
 
-// deafTime is a little less than what the client library adds to a pull's
-// wait before it ends the pull without a word from the broker.
-const deafTime = 900 * time.Millisecond
-
-func (in *intake) arrived(a arrival) {
-	in.pulls--
-	if l := &in.lanes[a.lane]; l.epoch == a.epoch {
-		l.open = false
+// asked is how many jobs were asked for that have no ticket yet.
+func (in *intake) asked() int {
+	n := len(in.parked)
+	for i := range in.lanes {
+		n += len(in.lanes[i].open)
 	}
-	if a.msg == nil {
-		in.lanes[a.lane].passed = 0 // nothing waits there, or nothing can come
+	return n
+}
+
+func (in *intake) arrived(p *pull) {
+	in.pulls--
+	l := &in.lanes[p.lane]
+	l.open = slices.DeleteFunc(l.open, func(o *pull) bool { return o == p })
+	if p.msg == nil {
+		l.passed, l.waiting = 0, 0 // nothing waits there, or nothing can come
 		return
 	}
-	in.parked = append(in.parked, a)
+	l.waiting = pending(p.msg)
+	in.parked = append(in.parked, p)
 }
 
 // sort puts what is parked into the order of this turn.
 func (in *intake) sort() {
-	slices.SortStableFunc(in.parked, func(a, b arrival) int {
+	slices.SortStableFunc(in.parked, func(a, b *pull) int {
 		switch {
 		case in.before(a.lane, b.lane):
 			return -1
@@ -225,93 +214,88 @@ func (in *intake) before(i, j int) bool {
 func (in *intake) started(lane int) {
 	in.lanes[lane].passed = 0
 	for i := lane + 1; i < len(in.lanes); i++ {
-		if l := &in.lanes[i]; !l.open || time.Since(l.opened) < in.w.settle {
+		if l := &in.lanes[i]; l.expects(in.w.settle) > 0 {
 			l.passed++
 		}
 	}
 }
 
-// dispatch starts a parked job, or hands back those that found no room.
+// dispatch starts the parked jobs whose time has come, and hands back those
+// that found no room.
 func (in *intake) dispatch(ctx context.Context) {
-	in.sort()
-	if len(in.parked) > 0 && in.ticket != nil && in.settled(in.parked[0]) {
-		a, release := in.parked[0], in.ticket
-		in.parked, in.ticket = in.parked[1:], nil
-		in.started(a.lane)
+	for in.sort(); len(in.parked) > 0 && len(in.room) > in.ahead(in.parked[0]); in.sort() {
+		p, release := in.parked[0], in.ticket()
+		in.parked = in.parked[1:]
+		in.started(p.lane)
 		in.w.counts.inHand.Add(1)
 		in.jobs.Go(func() {
 			defer release()
 			defer in.w.counts.inHand.Add(-1)
-			in.w.handle(context.WithoutCancel(ctx), a.msg, a.at)
+			in.w.handle(context.WithoutCancel(ctx), p.msg, p.ended)
 		})
 	}
-	in.parked = slices.DeleteFunc(in.parked, func(a arrival) bool {
-		late := in.ticket == nil && time.Since(a.at) >= parkTime
+	in.parked = slices.DeleteFunc(in.parked, func(p *pull) bool {
+		late := len(in.room) == 0 && time.Since(p.ended) >= parkTime
 		if late {
-			in.w.handBack(a.msg)
+			in.w.handBack(p.msg)
 		}
 		return late
 	})
 }
 
-// settled reports that no job can be expected that goes before a: each pull of
-// such a lane is open and was given the time to bring one.
-func (in *intake) settled(a arrival) bool {
-	for i, l := range in.lanes {
-		if in.before(i, a.lane) && !l.open {
-			return false
+// ahead is how many jobs may still come that go before p.
+func (in *intake) ahead(p *pull) (n int) {
+	for i := range in.lanes {
+		if in.before(i, p.lane) {
+			n += in.lanes[i].expects(in.w.settle)
 		}
 	}
-	return time.Until(in.settles(a)) <= 0
+	return n
 }
 
-// settles is when the youngest pull of the lanes before a's had its time.
-func (in *intake) settles(a arrival) time.Time {
-	var at time.Time
-	for i, l := range in.lanes {
-		if t := l.opened.Add(in.w.settle); in.before(i, a.lane) && t.After(at) {
-			at = t
-		}
-	}
-	return at
-}
-
-// wake fires when a parked job's time has come, or is over.
+// wake fires when the time of a parked job has come, or is over, and while the
+// worker is unfit, to see whether it still is.
 func (in *intake) wake() <-chan time.Time {
-	if len(in.parked) == 0 {
+	var at time.Time
+	switch {
+	case in.w.unfit() != nil && len(in.parked) == 0:
+		return time.After(pullPause)
+	case len(in.parked) == 0:
 		return nil
+	case len(in.room) == 0:
+		oldest := slices.MinFunc(in.parked, func(a, b *pull) int { return a.ended.Compare(b.ended) })
+		at = oldest.ended.Add(parkTime)
+	default:
+		for i := range in.lanes {
+			if l := &in.lanes[i]; in.before(i, in.parked[0].lane) && l.expects(in.w.settle) > 0 {
+				at = l.settles(in.w.settle)
+			}
+		}
 	}
-	a := in.parked[0]
-	if in.ticket != nil {
-		return time.After(time.Until(in.settles(a)))
-	}
-	return time.After(time.Until(a.at.Add(parkTime)))
+	return time.After(time.Until(at))
 }
 
 // reconnected forgets the pulls of the connection before: the broker has.
 // Should one bring a job all the same, it is taken.
 func (in *intake) reconnected() {
 	for i := range in.lanes {
-		in.lanes[i].open = false
-		in.lanes[i].epoch++
+		in.lanes[i].open = nil
 	}
 }
 
-// close, after run, waits for the open pulls and hands back what they bring,
-// and what is parked.
+// close, after run, gives the tickets back, waits for the open pulls and hands
+// back what they bring, and what is parked.
 func (in *intake) close() {
-	for _, a := range in.parked {
-		in.w.handBack(a.msg)
+	in.keeper.Wait()
+	for len(in.room) > 0 {
+		in.ticket()()
 	}
-	if in.asking {
-		in.ticket = <-in.tickets
-	}
-	if in.ticket != nil {
-		in.ticket()
+	for _, p := range in.parked {
+		in.w.handBack(p.msg)
 	}
 	for ; in.pulls > 0; in.pulls-- {
-		if a := <-in.arrivals; a.msg != nil {
-			in.w.handBack(a.msg)
+		if p := <-in.arrivals; p.msg != nil {
+			in.w.handBack(p.msg)
 		}
 	}
 }

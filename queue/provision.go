@@ -138,7 +138,10 @@ func bucket(name string, age time.Duration) jetstream.StreamConfig {
 
 // consumers are one for each priority. Attempts are counted in the job's
 // record, so MaxDeliver is but a backstop: a job past it would stay in the
-// stream for ever. One job a pull, so that no client library can hoard.
+// stream for ever. All jobs may be in flight: what a fleet has in hand is
+// bounded by its workers. One job a pull, so that no client library can hoard;
+// a worker has at most 1 + lookAhead pulls open at a consumer, most of the
+// time one, so that there is room for those of 240 workers.
 func (o Options) consumers() []jetstream.ConsumerConfig {
 	var consumers []jetstream.ConsumerConfig
 	for _, p := range Priorities() {
@@ -148,7 +151,7 @@ func (o Options) consumers() []jetstream.ConsumerConfig {
 			AckPolicy:       jetstream.AckExplicitPolicy,
 			AckWait:         o.AckWait,
 			MaxDeliver:      100_000,
-			MaxAckPending:   1000,
+			MaxAckPending:   int(o.MaxJobs),
 			MaxRequestBatch: 1,
 			MaxWaiting:      4096,
 		})

@@ -36,7 +36,7 @@ func TestProvisionIsIdempotentAndReportsDrift(t *testing.T) {
 	}
 	want := []Drift{
 		{"stream PINION_JOBS", "max_msgs", "10000", "7"},
-		{"consumer pinion-high", "max_ack_pending", "1000", "3"},
+		{"consumer pinion-high", "max_ack_pending", "10000", "3"},
 		{Object: "consumer pinion-low"},
 	}
 	check := func(got []Drift, err error) {
