@@ -126,6 +126,17 @@ func (c *claimed) release(ctx context.Context) error {
 	return err
 }
 
+// drop is release once the job is over, when nothing depends on it any more.
+func (c *claimed) drop() (err error) {
+	c.once.Do(func() {
+		c.halt()
+		if err = context.Cause(c.ctx); err == nil {
+			err = c.lease.drop()
+		}
+	})
+	return err
+}
+
 // endClaim ends what claim began. A lease that wasn't given back is left to
 // run out.
 func (t *task) endClaim() {

@@ -99,7 +99,7 @@ func (t *task) conclude(ctx context.Context, r *Result, st *Status) error {
 	if err != nil {
 		return t.postpone(err)
 	}
-	return t.settle(ctx, stored, body, reason)
+	return t.settle(ctx, stored, st, body, reason)
 }
 
 // store publishes the result, as often as it takes while ctx lasts, and
@@ -136,7 +136,8 @@ func (t *task) store(ctx context.Context, r *Result) (*Result, []byte, error) {
 
 // settle follows once a result is stored: tell whom it concerns, clean up,
 // acknowledge. The job is over, so none of it depends on the lease any more.
-func (t *task) settle(ctx context.Context, r *Result, body []byte, reason string) error {
+// st is the record as this attempt began it, nil if none has.
+func (t *task) settle(ctx context.Context, r *Result, st *Status, body []byte, reason string) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), concludeTimeout)
 	defer cancel()
 	kind := KindResult
@@ -147,13 +148,13 @@ func (t *task) settle(ctx context.Context, r *Result, body []byte, reason string
 	t.endSpan(resultError(r))
 	t.sendSpans(ctx)
 	t.announce(&Progress{ID: t.id, State: r.State, Attempt: r.Attempt, Worker: r.Worker, At: time.Now(), Percent: 100}, true)
-	t.record(ctx, r)
+	t.record(ctx, r, st)
 	t.removeWitnesses(ctx, r.State)
 	if err := t.ack(ctx, reason); err != nil {
 		return err
 	}
 	if t.claimed != nil {
-		if err := t.claimed.release(ctx); err != nil {
+		if err := t.claimed.drop(); err != nil {
 			t.log.Debug("lease not given back", "error", err)
 		}
 	}
@@ -175,8 +176,8 @@ func resultError(r *Result) error {
 
 // record notes the end in the job's record, which is for who asks; the
 // result is what counts.
-func (t *task) record(ctx context.Context, r *Result) {
-	_, err := t.w.update(ctx, t.id, func(st *Status) error {
+func (t *task) record(ctx context.Context, r *Result, st *Status) {
+	end := func(st *Status) error {
 		if st.State.Final() {
 			return errUnchanged
 		}
@@ -186,7 +187,11 @@ func (t *task) record(ctx context.Context, r *Result) {
 			st.end(r.Err.Error())
 		}
 		return nil
-	})
+	}
+	if t.attempt == 0 {
+		st = nil
+	}
+	_, _, err := t.w.updateFrom(ctx, t.id, st, t.begun, end)
 	if err != nil && !errors.Is(err, errUnchanged) {
 		t.log.Warn("record not updated", "error", err)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -90,10 +91,8 @@ func (l *lease) renew(ctx context.Context) error {
 
 // release ends the lease, if it is still this one.
 func (l *lease) release(ctx context.Context) error {
-	msg := nats.NewMsg(l.subject)
-	msg.Header.Set("KV-Operation", "PURGE")
-	_, err := publish(ctx, l.s.js, msg,
-		jetstream.WithExpectLastSequencePerSubject(l.seq), jetstream.WithMsgTTL(time.Second))
+	_, err := publish(ctx, l.s.js, l.end(),
+		jetstream.WithExpectLastSequencePerSubject(l.seq), jetstream.WithMsgTTL(markerTTL))
 	if isWrongSequence(err) {
 		return ErrLeaseLost
 	} else if err != nil {
@@ -101,6 +100,25 @@ func (l *lease) release(ctx context.Context) error {
 	}
 	return nil
 }
+
+// drop is release without waiting to hear of it: should it fail, the lease runs
+// out by itself.
+func (l *lease) drop() error {
+	msg := l.end()
+	msg.Header.Set(jetstream.ExpectedLastSubjSeqHeader, strconv.FormatUint(l.seq, 10))
+	msg.Header.Set(jetstream.MsgTTLHeader, markerTTL.String())
+	return l.s.nc.PublishMsg(msg)
+}
+
+// end is the marker of a lease that was given back.
+func (l *lease) end() *nats.Msg {
+	msg := nats.NewMsg(l.subject)
+	msg.Header.Set("KV-Operation", "PURGE")
+	return msg
+}
+
+// markerTTL is how long a marker stays: the shortest that the broker takes.
+const markerTTL = time.Second
 
 func (l *lease) write(ctx context.Context) error {
 	msg := nats.NewMsg(l.subject)

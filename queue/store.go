@@ -136,41 +136,34 @@ func (s *Status) conflict(subject string, digest [32]byte) error {
 // update changes a job's record by compare and set. An error of change ends
 // it and is returned as it is.
 func (s *store) update(ctx context.Context, id string, change func(*Status) error) (*Status, error) {
+	st, _, err := s.updateFrom(ctx, id, nil, 0, change)
+	return st, err
+}
+
+// updateFrom is update by who has read the record a moment ago, and tells the
+// new revision: the record is read again only if st is nil, if it has changed
+// since, or if change refuses what it was.
+func (s *store) updateFrom(ctx context.Context, id string, st *Status, revision uint64, change func(*Status) error) (*Status, uint64, error) {
+	known := st != nil && change(st) == nil
 	for {
-		st, revision, err := s.status(ctx, id)
-		if err != nil {
-			return nil, err
+		if !known {
+			var err error
+			if st, revision, err = s.status(ctx, id); err != nil {
+				return nil, 0, err
+			}
+			if err := change(st); err != nil {
+				return st, 0, err
+			}
 		}
-		if err := change(st); err != nil {
-			return st, err
+		written, err := s.write(ctx, st, revision)
+		switch {
+		case err == nil:
+			return st, written, nil
+		case !isWrongSequence(err):
+			return st, 0, fmt.Errorf("queue: update record of %s: %w", id, err)
 		}
-		if ok, err := s.replace(ctx, id, st, revision); ok || err != nil {
-			return st, err
-		}
+		known = false
 	}
-}
-
-// updateFrom is update by who has read the record a moment ago: it is read
-// again only if it has changed since, or if change refuses what it was.
-func (s *store) updateFrom(ctx context.Context, id string, st *Status, revision uint64, change func(*Status) error) (*Status, error) {
-	if change(st) == nil {
-		if ok, err := s.replace(ctx, id, st, revision); ok || err != nil {
-			return st, err
-		}
-	}
-	return s.update(ctx, id, change)
-}
-
-// replace writes a record unless it has changed since that revision.
-func (s *store) replace(ctx context.Context, id string, st *Status, revision uint64) (ok bool, err error) {
-	_, err = s.write(ctx, st, revision)
-	switch {
-	case err == nil:
-		return true, nil
-	case isWrongSequence(err):
-		return false, nil
-	}
-	return false, fmt.Errorf("queue: update record of %s: %w", id, err)
 }
 
 // write stores a record whose last revision is the given one, 0 for none.

@@ -34,7 +34,8 @@ type task struct {
 	reply   string // allowed; empty for none
 	decode  time.Duration
 
-	attempt int // 0 until the work begins
+	attempt int    // 0 until the work begins
+	begun   uint64 // the revision of the record that says so
 	claimed *claimed
 	span    trace.Span
 	spans   *spanBundle
@@ -94,14 +95,16 @@ func (t *task) receive() (err error) {
 // already, or must; take the lease; do the work; conclude.
 func (t *task) process(ctx context.Context) error {
 	invalid := t.read()
+	stored := t.w.lookUp(ctx, t.id) // while the record is read
 	st, revision, err := t.w.registered(ctx, t.id, t.msg.Subject(), t.digest)
+	found := <-stored
 	switch {
 	case errors.Is(err, ErrIDConflict):
 		return t.conflict(ctx)
 	case err != nil:
 		return t.postpone(err)
 	}
-	if concluded, err := t.concluded(ctx); concluded || err != nil {
+	if concluded, err := t.concluded(ctx, found); concluded || err != nil {
 		return err
 	}
 	switch {
@@ -122,7 +125,8 @@ func (t *task) process(ctx context.Context) error {
 		return t.postpone(err)
 	}
 	if t.delivered > 1 { // its holder may have finished while we asked
-		if concluded, err := t.concluded(t.claimed.ctx); concluded || err != nil {
+		found = <-t.w.lookUp(t.claimed.ctx, t.id)
+		if concluded, err := t.concluded(t.claimed.ctx, found); concluded || err != nil {
 			return err
 		}
 	}
@@ -180,21 +184,39 @@ func (t *task) expired() bool {
 	return t.job != nil && !t.job.Deadline.IsZero() && !time.Now().Before(t.job.Deadline)
 }
 
-// concluded looks for a stored result, and if there is one sends it again
-// and acknowledges the job.
-func (t *task) concluded(ctx context.Context) (bool, error) {
-	r, body, err := t.w.storedResult(ctx, t.id)
+// found is a job's stored result, or why there is none.
+type found struct {
+	result *Result
+	body   []byte
+	err    error
+}
+
+// lookUp reads a job's result while other things are done. What it returns
+// holds it in the end.
+func (s *store) lookUp(ctx context.Context, id string) <-chan found {
+	stored := make(chan found, 1)
+	go func() {
+		r, body, err := s.storedResult(ctx, id)
+		stored <- found{r, body, err}
+	}()
+	return stored
+}
+
+// concluded sends a result that was stored already once more, and
+// acknowledges the job.
+func (t *task) concluded(ctx context.Context, stored found) (bool, error) {
+	r := stored.result
 	switch {
-	case errors.Is(err, ErrNoResult):
+	case errors.Is(stored.err, ErrNoResult):
 		return false, nil
-	case err != nil:
-		return true, t.postpone(err)
+	case stored.err != nil:
+		return true, t.postpone(stored.err)
 	case r.Job != t.digest:
 		return true, t.conflict(ctx)
 	}
 	t.log.Info("result exists already", "state", r.State, "worker", r.Worker)
 	t.span.SetAttributes(attribute.Bool("pinion.redelivered", true))
-	return true, t.settle(ctx, r, body, "")
+	return true, t.settle(ctx, r, nil, stored.body, "")
 }
 
 // work begins an attempt, lets the handler do it, and acts on what it says.
@@ -250,7 +272,7 @@ var errAttempts = errors.New("queue: no attempts left")
 
 // begin counts the attempt, before any of its work.
 func (t *task) begin(ctx context.Context, st *Status, revision uint64) (*Status, error) {
-	st, err := t.w.updateFrom(ctx, t.id, st, revision, func(st *Status) error {
+	st, revision, err := t.w.updateFrom(ctx, t.id, st, revision, func(st *Status) error {
 		switch {
 		case st.Cancelled:
 			return ErrCancelled
@@ -263,7 +285,7 @@ func (t *task) begin(ctx context.Context, st *Status, revision uint64) (*Status,
 	if err != nil {
 		return st, err
 	}
-	t.attempt = st.Attempts
+	t.attempt, t.begun = st.Attempts, revision
 	t.span.SetAttributes(attribute.Int("pinion.attempt", t.attempt))
 	if n := len(st.History); n > 1 {
 		if prev := spanContext(st.History[n-2].Trace); prev.IsValid() {

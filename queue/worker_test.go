@@ -422,7 +422,7 @@ func TestCancel(t *testing.T) {
 	b.awaitEmpty(c.js)
 }
 
-// A job's record is read once before its work begins.
+// A job's record is read once, before its work begins, unless others change it.
 func TestRecordIsReadOnce(t *testing.T) {
 	t.Parallel()
 	b := startBroker(t)
@@ -443,14 +443,46 @@ func TestRecordIsReadOnce(t *testing.T) {
 	})
 	b.submit(c, request("quick"))
 	<-begun
-	if err := c.nc.Flush(); err != nil { // what the broker has sent by now is here
+	check := func() {
+		t.Helper()
+		if err := c.nc.Flush(); err != nil { // what the broker has sent by now is here
+			t.Fatal(err)
+		}
+		if n, _, err := reads.Pending(); n != 1 || err != nil {
+			t.Errorf("read %d times (%v), want once", n, err)
+		}
+	}
+	check()
+	close(release)
+	b.awaitEmpty(c.js)
+	check()
+	if st, err := c.Status(ctx(t), "quick"); err != nil || st.State != Done || st.Attempts != 1 || len(st.History) != 1 {
+		t.Errorf("record %+v, %v", st, err)
+	}
+}
+
+// The lease of a job that is done is free at once, not when it would have run
+// out.
+func TestLeaseIsGivenBack(t *testing.T) {
+	t.Parallel()
+	b := startBroker(t)
+	c := b.client()
+	lease, err := c.nc.SubscribeSync(stateSubject(leaseKey("short")))
+	if err != nil {
 		t.Fatal(err)
 	}
-	if n, _, err := reads.Pending(); n != 1 || err != nil {
-		t.Errorf("read %d times (%v), want once", n, err)
+	b.startWorker(proves)
+	b.submit(c, request("short"))
+	for given := false; !given; {
+		msg, err := lease.NextMsgWithContext(ctx(t))
+		if err != nil {
+			t.Fatal(err)
+		}
+		given = msg.Header.Get("KV-Operation") == "PURGE"
 	}
-	close(release)
-	b.await(c, "quick", Done)
+	if _, err := c.claim(ctx(t), "short", "other", time.Minute); err != nil {
+		t.Error(err)
+	}
 }
 
 // What changed between the reading of a record and the claim of its lease is
@@ -474,7 +506,7 @@ func TestUpdateFromAStaleRecord(t *testing.T) {
 		st.begin("w", "", time.Now())
 		return nil
 	}
-	if st, err := c.updateFrom(ctx(t), "stale", st, revision, begin); !errors.Is(err, ErrCancelled) || st.Attempts != 0 {
+	if st, _, err := c.updateFrom(ctx(t), "stale", st, revision, begin); !errors.Is(err, ErrCancelled) || st.Attempts != 0 {
 		t.Errorf("%v, %d attempts; want ErrCancelled and none", err, st.Attempts)
 	}
 	// And what has been put right since is no reason to give up.
@@ -482,7 +514,7 @@ func TestUpdateFromAStaleRecord(t *testing.T) {
 	if _, err := c.update(ctx(t), "stale", func(st *Status) error { st.Cancelled = false; return nil }); err != nil {
 		t.Fatal(err)
 	}
-	if st, err := c.updateFrom(ctx(t), "stale", st, revision, begin); err != nil || st.Attempts != 1 {
+	if st, _, err := c.updateFrom(ctx(t), "stale", st, revision, begin); err != nil || st.Attempts != 1 {
 		t.Errorf("%v, %d attempts; want one", err, st.Attempts)
 	}
 }
