@@ -79,6 +79,7 @@ func TestPullsForWhatWaits(t *testing.T) {
 		"high before the rest": {12, [3]int{5, 500, 500}, [3]int{5, 6, 1}},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			w, err := NewWorker(ctx(t), b.connect(), WorkerConfig{Handler: handlerFunc(proves), Log: quiet})
 			if err != nil {
 				t.Fatal(err)
