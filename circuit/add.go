@@ -108,11 +108,11 @@ func (c *Catalogue) build(ctx context.Context, dir, name string, files Files, pr
 	if err := Prepare(ctx, z, filepath.Join(dir, keyFile), progress); err != nil {
 		return nil, err
 	}
-	return describe(ctx, dir, name, files, r, progress)
+	return describe(ctx, dir, name, files.Wasm != "", r, progress)
 }
 
 // describe writes what is derived from the prepared key, after the last check: that the r1cs has the key's matrices.
-func describe(ctx context.Context, dir, name string, files Files, r *R1CS, progress Progress) (info *Info, err error) {
+func describe(ctx context.Context, dir, name string, wasm bool, r *R1CS, progress Progress) (info *Info, err error) {
 	p, err := OpenPrepared(filepath.Join(dir, keyFile))
 	if err != nil {
 		return nil, err
@@ -123,7 +123,7 @@ func describe(ctx context.Context, dir, name string, files Files, r *R1CS, progr
 			return nil, err
 		}
 	}
-	i := newInfo(name, p, files.Wasm != "", r != nil)
+	i := newInfo(name, p, wasm, r != nil)
 	if err := writeJSON(filepath.Join(dir, verifyingKeyFile), p.VerifyingKey()); err != nil {
 		return nil, err
 	}

@@ -18,7 +18,8 @@ const (
 	r1csFile         = "circuit.r1cs"
 )
 
-// Catalogue is a directory with one folder per circuit. Any number of goroutines and processes may use one at the same time: a circuit
+// Catalogue is a directory with one folder per circuit: those that were added have its name, those that were received (see Receive) its
+// name@digest. A reference means the first if its digest allows that, else the second. Any number of goroutines and processes may use one at the same time: a circuit
 // appears and disappears by one rename, so it is there whole or not at all, and an open one stays usable when it is removed.
 //
 // Folders whose name begins with a dot are the catalogue's own: circuits that are being added or removed (of processes that died, the
@@ -54,20 +55,22 @@ func (c *Catalogue) calculatorOptions() CalculatorOptions {
 	return CalculatorOptions{CacheDir: c.path(".compiled"), MemoryLimit: c.CalculatorMemory}
 }
 
-// List returns the circuits in order of their names. Broken entries are left out and told of by the error, which does not
-// make the list less good.
-func (c *Catalogue) List() ([]Info, error) {
-	entries, err := os.ReadDir(c.dir)
+// List returns the circuits that were added, in order of their names. Broken entries are left out and told of by the error, which does
+// not make the list less good.
+func (c *Catalogue) List() ([]Info, error) { return c.list(false) }
+
+func (c *Catalogue) list(received bool) ([]Info, error) {
+	refs, err := c.refs()
 	if err != nil {
-		return nil, fmt.Errorf("catalogue: %w", err)
+		return nil, err
 	}
 	var infos []Info
 	var broken []error
-	for _, e := range entries {
-		if !e.IsDir() || !ValidName(e.Name()) {
+	for _, ref := range refs {
+		if ref.Digest.IsZero() == received {
 			continue
 		}
-		switch info, err := c.Info(Ref{Name: e.Name()}); {
+		switch info, err := c.read(ref.String(), ref); {
 		case err == nil:
 			infos = append(infos, *info)
 		case !errors.Is(err, ErrUnknownCircuit): // removed meanwhile
@@ -77,14 +80,51 @@ func (c *Catalogue) List() ([]Info, error) {
 	return infos, errors.Join(broken...)
 }
 
-// Info describes a circuit. Errors wrap ErrUnknownCircuit or ErrDigestMismatch where they are the reason.
-func (c *Catalogue) Info(ref Ref) (*Info, error) {
-	if err := checkName(ref.Name); err != nil {
-		return nil, err
+// refs are what the folders of circuits are called, in order.
+func (c *Catalogue) refs() ([]Ref, error) {
+	entries, err := os.ReadDir(c.dir)
+	if err != nil {
+		return nil, fmt.Errorf("catalogue: %w", err)
 	}
-	info, err := readInfo(c.path(ref.Name, infoFile))
+	var refs []Ref
+	for _, e := range entries {
+		if ref, err := ParseRef(e.Name()); err == nil && e.IsDir() {
+			refs = append(refs, ref)
+		}
+	}
+	return refs, nil
+}
+
+// Info describes a circuit. Errors wrap ErrUnknownCircuit, ErrDigestMismatch or ErrAmbiguous where they are the reason.
+func (c *Catalogue) Info(ref Ref) (*Info, error) {
+	info, _, err := c.find(ref)
+	return info, err
+}
+
+// find describes a circuit and says in which folder it is.
+func (c *Catalogue) find(ref Ref) (info *Info, folder string, err error) {
+	if err := checkName(ref.Name); err != nil {
+		return nil, "", err
+	}
+	info, err = c.read(ref.Name, ref)
+	if !errors.Is(err, ErrUnknownCircuit) && !errors.Is(err, ErrDigestMismatch) {
+		return info, ref.Name, err
+	}
+	received, none := c.received(ref)
+	if errors.Is(none, fs.ErrNotExist) {
+		return nil, "", err
+	} else if none != nil {
+		return nil, "", none
+	}
+	info, err = c.read(received.String(), received)
+	return info, received.String(), err
+}
+
+// read reads the description in a folder, which must be that of the circuit.
+func (c *Catalogue) read(folder string, ref Ref) (*Info, error) {
+	info, err := readInfo(c.path(folder, infoFile))
 	if errors.Is(err, fs.ErrNotExist) {
-		if _, gone := os.Stat(c.path(ref.Name)); errors.Is(gone, fs.ErrNotExist) {
+		if _, gone := os.Stat(c.path(folder)); errors.Is(gone, fs.ErrNotExist) {
 			err = ErrUnknownCircuit
 		}
 	}
@@ -102,11 +142,11 @@ func (c *Catalogue) Info(ref Ref) (*Info, error) {
 // Open maps a circuit's prepared key: the one of that name, and of that digest unless it is zero. Errors wrap ErrUnknownCircuit or
 // ErrDigestMismatch where they are the reason.
 func (c *Catalogue) Open(ref Ref) (*Circuit, error) {
-	info, err := c.Info(ref)
+	info, folder, err := c.find(ref)
 	if err != nil {
 		return nil, err
 	}
-	circuit, err := openCircuit(c.path(ref.Name), *info, c.calculatorOptions())
+	circuit, err := openCircuit(c.path(folder), *info, c.calculatorOptions())
 	if err == nil {
 		return circuit, nil
 	}
@@ -131,18 +171,24 @@ func (c *Catalogue) Check(ctx context.Context, ref Ref, progress Progress) error
 	return nil
 }
 
-// Remove takes a circuit out of the catalogue. Who has it open keeps it.
-func (c *Catalogue) Remove(name string) error {
-	if err := checkName(name); err != nil {
+// Remove takes a circuit out of the catalogue, a broken one too. Who has it open keeps it.
+func (c *Catalogue) Remove(ref Ref) error {
+	if err := checkName(ref.Name); err != nil {
 		return err
+	}
+	folder := ref.String()
+	if _, err := os.Lstat(c.path(folder)); errors.Is(err, fs.ErrNotExist) {
+		if _, folder, err = c.find(ref); err != nil {
+			return err
+		}
 	}
 	s, err := c.newScratch()
 	if err != nil {
 		return err
 	}
-	err = os.Rename(c.path(name), s.entry())
+	err = os.Rename(c.path(folder), s.entry())
 	if errors.Is(err, fs.ErrNotExist) {
-		err = fmt.Errorf("circuit %s: %w", name, ErrUnknownCircuit)
+		err = fmt.Errorf("circuit %s: %w", ref, ErrUnknownCircuit)
 	}
 	if err == nil {
 		err = syncDir(c.dir)

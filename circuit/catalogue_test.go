@@ -94,7 +94,7 @@ func TestCatalogue(t *testing.T) {
 			t.Errorf("exported %v\nexpected %v", ours, theirs)
 		}
 		// Removed, the open circuit still works.
-		if err := c.Remove(info.Name); err != nil {
+		if err := c.Remove(Ref{Name: info.Name}); err != nil {
 			t.Fatal(err)
 		}
 		if err := circuit.key.Verify(ctx, nil); err != nil {
@@ -184,8 +184,8 @@ func TestUnknownCircuitAndWrongDigest(t *testing.T) {
 	if !errors.Is(err, ErrDigestMismatch) {
 		t.Error("not ErrDigestMismatch")
 	}
-	wantError(t, c.Remove("nul"), "circuit nul: unknown circuit")
-	wantError(t, c.Remove("../x"), `circuit name "../x": expected 1 to 64 of A-Z, a-z, 0-9, _ and -`)
+	wantError(t, c.Remove(Ref{Name: "nul"}), "circuit nul: unknown circuit")
+	wantError(t, c.Remove(Ref{Name: "../x"}), `circuit name "../x": expected 1 to 64 of A-Z, a-z, 0-9, _ and -`)
 }
 
 // A broken entry is reported and hides no other.
@@ -222,7 +222,7 @@ func TestBrokenEntries(t *testing.T) {
 	_, err = c.Open(Ref{Name: "e"})
 	wantError(t, err, "circuit e: circuit.json: found the description of another key than key.pinion")
 	// Broken ones can be removed.
-	must(c.Remove("b"))
+	must(c.Remove(Ref{Name: "b"}))
 }
 
 // relative takes the directories out of an error.
@@ -296,7 +296,7 @@ func TestAddConcurrently(t *testing.T) {
 				t.Error(err)
 			}
 			if i%2 == 0 {
-				if err := c.Remove(own); err != nil {
+				if err := c.Remove(Ref{Name: own}); err != nil {
 					t.Error(err)
 				}
 			}

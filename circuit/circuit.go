@@ -54,6 +54,18 @@ func (c *Circuit) MappedBytes() int64 { return c.key.Bytes() }
 // R1CS are the circuit's constraints, nil if it was added without.
 func (c *Circuit) R1CS() *R1CS { return c.r1cs }
 
+// Files are the paths of what makes up the circuit: all that Receive takes to make it elsewhere. The names are the same there.
+func (c *Circuit) Files() []string {
+	paths := []string{filepath.Join(c.dir, keyFile)}
+	if c.HasWasm {
+		paths = append(paths, filepath.Join(c.dir, wasmFile))
+	}
+	if c.HasR1CS {
+		paths = append(paths, filepath.Join(c.dir, r1csFile))
+	}
+	return paths
+}
+
 // Calculator is the circuit's witness calculator, compiled when first asked for and closed by Close. The error is
 // ErrNoCalculator if the circuit was added without.
 func (c *Circuit) Calculator(ctx context.Context) (*Calculator, error) {

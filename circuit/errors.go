@@ -12,6 +12,10 @@ var (
 	ErrDigestMismatch = errors.New("the circuit has another digest")
 	// ErrExists: the catalogue already has a circuit of that name, with another key or other files.
 	ErrExists = errors.New("a circuit of this name is there already")
+	// ErrAmbiguous: several circuits of that name came from elsewhere, and the reference has no digest.
+	ErrAmbiguous = errors.New("the name means several circuits, so it needs a digest")
+	// ErrBusy: another goroutine or process is receiving the circuit.
+	ErrBusy = errors.New("the circuit is being received already")
 	// ErrNoCalculator: the circuit was added without its witness calculator, so it proves ready witnesses only.
 	ErrNoCalculator = errors.New("the circuit has no witness calculator (wasm)")
 )

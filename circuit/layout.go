@@ -45,6 +45,9 @@ const (
 	parts // how many there are
 )
 
+// placeOf says in which part the points of a zkey's section are.
+var placeOf = map[uint32]part{zkeyIC: partIC, zkeyA: partA, zkeyB1: partB1, zkeyB2: partB2, zkeyC: partC, zkeyH: partH}
+
 // preparedHeader are the counts that fix the layout, and what is known of the key.
 type preparedHeader struct {
 	curve                      groth16.Curve

@@ -81,9 +81,8 @@ func (w *preparer) points(ctx context.Context, progress Progress) error {
 	for _, p := range [][]byte{s.alpha1, s.beta1, s.delta1, s.beta2, s.delta2, s.gamma2} {
 		single = single[copy(single, p):]
 	}
-	places := map[uint32]part{zkeyIC: partIC, zkeyA: partA, zkeyB1: partB1, zkeyB2: partB2, zkeyC: partC, zkeyH: partH}
 	return w.z.scanPoints(ctx, progress, func(p pointSection, offset, size int) []byte {
-		return w.part(places[p.kind])[offset : offset+size]
+		return w.part(placeOf[p.kind])[offset : offset+size]
 	})
 }
 

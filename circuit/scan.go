@@ -52,7 +52,7 @@ func (z *Zkey) scanPoints(ctx context.Context, progress Progress, place func(p p
 			if err := z.file.read(chunk, offset); err != nil {
 				return err
 			}
-			if i, why := z.checkPoints(p, chunk); why != "" {
+			if i, why := p.check(z.Curve, chunk); why != "" {
 				at := offset + int64(i)*int64(size)
 				return z.file.fault(s, at, fmt.Sprintf("point %d of %s: %s", first+i, p.what, why), p.expected())
 			}
@@ -70,16 +70,16 @@ func (p pointSection) expected() string {
 	return fmt.Sprintf("a point of G%d, not the infinity", p.group)
 }
 
-// checkPoints returns the index of the first bad point and what is wrong with it, or "".
-func (z *Zkey) checkPoints(p pointSection, points []byte) (int, string) {
-	check := z.Curve.CheckG1
+// check returns the index of the first bad point and what is wrong with it, or "".
+func (p pointSection) check(c groth16.Curve, points []byte) (int, string) {
+	check := c.CheckG1
 	if p.group == 2 {
-		check = z.Curve.CheckG2
+		check = c.CheckG2
 	}
 	if i, err := check(points); err != nil {
 		return max(i, 0), err.Error()
 	}
-	size := p.pointSize(z.Curve)
+	size := p.pointSize(c)
 	infinity := make([]byte, size)
 	for i := 0; !p.infinity && i < len(points)/size; i++ {
 		if bytes.Equal(points[i*size:(i+1)*size], infinity) {
@@ -101,7 +101,7 @@ func (z *Zkey) checkSinglePoints() error {
 		{"gamma2", 2, z.single.gamma2}, {"delta1", 1, z.single.delta1}, {"delta2", 2, z.single.delta2},
 	} {
 		p := pointSection{group: single.group}
-		if _, why := z.checkPoints(p, single.point); why != "" {
+		if _, why := p.check(z.Curve, single.point); why != "" {
 			return z.file.fault(s, offset, single.what+": "+why, p.expected())
 		}
 		offset += int64(len(single.point))
@@ -197,14 +197,19 @@ func (z *Zkey) surveyMatrices(ctx context.Context, progress Progress) (*matrices
 	if m.rows <= z.Public {
 		return nil, z.file.fault(s, s.offset, fmt.Sprintf("%d rows", m.rows), fmt.Sprintf("at least one for each of the %d public wires and the constant", z.Public))
 	}
-	domain := 2
-	for domain < m.rows {
-		domain *= 2
-	}
-	if domain != z.Domain {
+	if domain := domainOf(m.rows); domain != z.Domain {
 		return nil, z.file.fault(s, s.offset, fmt.Sprintf("%d rows in a domain of %d", m.rows, z.Domain), fmt.Sprintf("a domain of %d", domain))
 	}
 	return m, nil
+}
+
+// domainOf is the domain that a set-up takes for so many rows.
+func domainOf(rows int) int {
+	domain := 2
+	for domain < rows {
+		domain *= 2
+	}
+	return domain
 }
 
 // checkPublicRows checks that the last rows are those that bind the public wires: row constraints+s has 1 on wire s in A, and nothing

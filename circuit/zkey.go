@@ -160,14 +160,16 @@ type pointSection struct {
 	infinity bool // some points are the infinity in honest keys: wires that a matrix does not use
 }
 
-func (z *Zkey) pointSections() []pointSection {
+func (z *Zkey) pointSections() []pointSection { return pointSections(z.Vars, z.Public, z.Domain) }
+
+func pointSections(vars, public, domain int) []pointSection {
 	return []pointSection{
-		{zkeyIC, "IC", 1, z.Public + 1, false},
-		{zkeyA, "A", 1, z.Vars, true},
-		{zkeyB1, "B1", 1, z.Vars, true},
-		{zkeyB2, "B2", 2, z.Vars, true},
-		{zkeyC, "C", 1, z.Vars - z.Public - 1, true},
-		{zkeyH, "H", 1, z.Domain, false},
+		{zkeyIC, "IC", 1, public + 1, false},
+		{zkeyA, "A", 1, vars, true},
+		{zkeyB1, "B1", 1, vars, true},
+		{zkeyB2, "B2", 2, vars, true},
+		{zkeyC, "C", 1, vars - public - 1, true},
+		{zkeyH, "H", 1, domain, false},
 	}
 }
 

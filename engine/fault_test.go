@@ -183,7 +183,7 @@ func TestP6KeyRemovedWhileRunning(t *testing.T) {
 	}
 	defer c.Close()
 	for _, name := range []string{"multiplier-bn128", "unused"} {
-		if err := r.catalogue.Remove(name); err != nil {
+		if err := r.catalogue.Remove(circuit.Ref{Name: name}); err != nil {
 			t.Fatal(err)
 		}
 	}

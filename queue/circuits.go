@@ -43,16 +43,29 @@ func (c *Client) RegisterCircuit(ctx context.Context, r CircuitRecord, replace b
 	case old.Digest != r.Digest && !replace:
 		return fmt.Errorf("%w: %s, not %s", ErrCircuitConflict, old.Ref(), r.Digest)
 	}
+	return c.putEmpty(ctx, recordName(r.Name), r.metadata())
+}
+
+// putEmpty stores an object that is but its metadata.
+func (c *Client) putEmpty(ctx context.Context, name string, metadata map[string]string) error {
 	return c.circuits.putInfo(ctx, &jetstream.ObjectInfo{
-		ObjectMeta: jetstream.ObjectMeta{
-			Name: recordName(r.Name),
-			Metadata: map[string]string{
-				"digest": r.Digest, "curve": r.Curve, "public": strconv.Itoa(r.Public),
-			},
-		},
-		Bucket: BucketCircuits,
-		NUID:   nuid.Next(),
+		ObjectMeta: jetstream.ObjectMeta{Name: name, Metadata: metadata}, Bucket: BucketCircuits, NUID: nuid.Next(),
 	})
+}
+
+func (r CircuitRecord) metadata() map[string]string {
+	return map[string]string{"digest": r.Digest, "curve": r.Curve, "public": strconv.Itoa(r.Public)}
+}
+
+// parseRecord is the inverse of metadata.
+func parseRecord(name string, metadata map[string]string) (CircuitRecord, error) {
+	r := CircuitRecord{Name: name, Digest: metadata["digest"], Curve: metadata["curve"]}
+	var err error
+	r.Public, err = strconv.Atoi(metadata["public"])
+	if err != nil || r.Public < 0 || !validDigest(r.Digest) {
+		return CircuitRecord{}, &MalformedError{"circuit record", name, fmt.Sprintf("%.200q", metadata), "digest, curve and public"}
+	}
+	return r, nil
 }
 
 // Circuit looks a name up, or returns ErrUnknownCircuit.
@@ -66,10 +79,5 @@ func (c *Client) Circuit(ctx context.Context, name string) (CircuitRecord, error
 	} else if err != nil {
 		return CircuitRecord{}, err
 	}
-	r := CircuitRecord{Name: name, Digest: info.Metadata["digest"], Curve: info.Metadata["curve"]}
-	r.Public, err = strconv.Atoi(info.Metadata["public"])
-	if err != nil || r.Public < 0 || !validDigest(r.Digest) {
-		return CircuitRecord{}, &MalformedError{"circuit record", name, fmt.Sprintf("%.200q", info.Metadata), "digest, curve and public"}
-	}
-	return r, nil
+	return parseRecord(name, info.Metadata)
 }

@@ -82,6 +82,7 @@ type directReader struct {
 	nc      *nats.Conn
 	stream  string
 	subject string
+	window  int // messages asked for at once
 	sub     *nats.Subscription
 
 	next   uint64 // sequence to ask from
@@ -90,13 +91,13 @@ type directReader struct {
 }
 
 const (
-	readWindow   = 16 // messages asked for at once
+	readWindow   = 16
 	stallTimeout = 5 * time.Second
 	maxStalls    = 6
 )
 
 func newDirectReader(nc *nats.Conn, stream, subject string) (*directReader, error) {
-	r := &directReader{nc: nc, stream: stream, subject: subject, next: 1}
+	r := &directReader{nc: nc, stream: stream, subject: subject, window: readWindow, next: 1}
 	return r, r.subscribe()
 }
 
@@ -172,7 +173,7 @@ func (r *directReader) ask() error {
 		Seq   uint64 `json:"seq"`
 		Next  string `json:"next_by_subj"`
 		Batch int    `json:"batch"`
-	}{r.next, r.subject, readWindow})
+	}{r.next, r.subject, r.window})
 	if err != nil {
 		return err
 	}

@@ -70,6 +70,9 @@ var (
 	ErrUnknownCircuit = errors.New("queue: unknown circuit")
 	// ErrCircuitConflict: the name is registered with another digest.
 	ErrCircuitConflict = errors.New("queue: circuit name is registered with another digest")
+	// ErrCircuitDamaged: an object of the circuit isn't there, or isn't what
+	// it was when it was stored.
+	ErrCircuitDamaged = errors.New("queue: circuit is damaged in the bucket")
 	// ErrNotProvisioned: a stream, consumer or bucket is missing.
 	ErrNotProvisioned = errors.New("queue: not provisioned")
 	// ErrMalformed: bytes that are no message of this contract.

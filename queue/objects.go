@@ -7,6 +7,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -55,6 +59,31 @@ func (o *objects) info(ctx context.Context, name string) (*jetstream.ObjectInfo,
 	return info, nil
 }
 
+// list looks up all objects of the bucket, those that were deleted excepted.
+func (o *objects) list(ctx context.Context) ([]*jetstream.ObjectInfo, error) {
+	r, err := newDirectReader(o.nc, o.stream(), "$O."+o.bucket+".M.*")
+	if err != nil {
+		return nil, fmt.Errorf("queue: list objects of %s: %w", o.bucket, err)
+	}
+	defer func() { _ = r.close() }()
+	last := map[string]*jetstream.ObjectInfo{} // one that changes comes again
+	for {
+		msg, err := r.message(ctx)
+		if errors.Is(err, io.EOF) {
+			break
+		} else if err != nil {
+			return nil, fmt.Errorf("queue: list objects of %s: %w", o.bucket, err)
+		}
+		info := new(jetstream.ObjectInfo)
+		if err := json.Unmarshal(msg.Data, info); err != nil || o.infoSubject(info.Name) != msg.Subject {
+			continue // no object of ours
+		}
+		last[info.Name] = info
+	}
+	maps.DeleteFunc(last, func(_ string, info *jetstream.ObjectInfo) bool { return info.Deleted })
+	return slices.Collect(maps.Values(last)), nil
+}
+
 // has reports whether the object is there with that many bytes.
 func (o *objects) has(ctx context.Context, name string, size int64) (bool, error) {
 	info, err := o.info(ctx, name)
@@ -64,6 +93,51 @@ func (o *objects) has(ctx context.Context, name string, size int64) (bool, error
 		return false, err
 	}
 	return !info.Deleted && info.Size == uint64(size), nil
+}
+
+// whole reports whether the object is there with that many bytes and all its
+// chunks. What is left of one that isn't is removed.
+func (o *objects) whole(ctx context.Context, name string, size int64) (bool, error) {
+	info, err := o.info(ctx, name)
+	if errors.Is(err, jetstream.ErrObjectNotFound) {
+		return false, nil
+	} else if err != nil {
+		return false, err
+	}
+	if info.Deleted || info.Size != uint64(size) || !ValidToken(info.NUID) {
+		return false, nil
+	}
+	n, err := o.countChunks(ctx, info.NUID)
+	if err != nil {
+		return false, fmt.Errorf("queue: count chunks of %s: %w", name, err)
+	}
+	if n == uint64(info.Chunks) {
+		return true, nil
+	}
+	return false, o.remove(ctx, name)
+}
+
+// countChunks reads the first chunk, with which the broker says how many come
+// after it.
+func (o *objects) countChunks(ctx context.Context, id string) (uint64, error) {
+	r, err := newDirectReader(o.nc, o.stream(), o.chunkSubject(id))
+	if err != nil {
+		return 0, err
+	}
+	defer func() { _ = r.close() }()
+	r.window = 1
+	first, err := r.message(ctx)
+	if errors.Is(err, io.EOF) {
+		return 0, nil
+	} else if err != nil {
+		return 0, err
+	}
+	pending := first.Header.Values("Nats-Num-Pending")
+	if len(pending) == 0 {
+		return 0, errors.New("the broker doesn't tell")
+	}
+	n, err := strconv.ParseUint(pending[len(pending)-1], 10, 63)
+	return n + 1, err
 }
 
 // remove deletes an object; one that isn't there is no error. What tells that
@@ -96,6 +170,17 @@ func (o *objects) removeChunks(ctx context.Context, id string) error {
 	msg.Header.Set(jetstream.MsgRollup, jetstream.MsgRollupSubject)
 	_, err := publish(ctx, o.js, msg, jetstream.WithMsgTTL(time.Second))
 	return err
+}
+
+// openSized is open for an object of which only the length is known: its
+// digest is that which was stored with it.
+func (o *objects) openSized(ctx context.Context, name string, size int64) (io.ReadCloser, error) {
+	ref := &Object{Name: name, Len: size}
+	if info, err := o.info(ctx, name); err == nil { // else open says what is wrong
+		sum, _ := base64.URLEncoding.DecodeString(strings.TrimPrefix(info.Digest, "SHA-256="))
+		copy(ref.SHA256[:], sum)
+	}
+	return o.open(ctx, ref)
 }
 
 // open returns a reader of the object, which checks its length and digest:

@@ -3,7 +3,6 @@ package service
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"log/slog"
 	"time"
@@ -25,6 +24,9 @@ type handler struct {
 	metrics *metrics
 	log     *slog.Logger
 
+	// fetch gets a circuit that this worker lacks from the bucket: nil once it is there, a *queue.Defer while it is on its way, another
+	// error if the bucket doesn't have it.
+	fetch func(ctx context.Context, ref circuit.Ref) error
 	// elsewhere tells whether other workers may have the circuit, which this one doesn't.
 	elsewhere func(ctx context.Context, ref circuit.Ref) bool
 	// weigh tells what a job is of the worker's work, and returns what tells that it is proven.
@@ -41,7 +43,7 @@ func (h *handler) Prove(ctx context.Context, d *queue.Delivery) (*queue.Outcome,
 		return nil, &queue.Failure{Code: queue.CodeInvalidJob, Msg: err.Error(), Err: err}
 	}
 	defer h.weigh(ref, len(d.Job.Witnesses))()
-	out, err := h.engine.Prove(ctx, request(ref, d))
+	out, err := h.prove(ctx, ref, d)
 	if err != nil {
 		err = h.failure(ctx, ref, err)
 		h.metrics.end(ctx, endState(err))
@@ -51,6 +53,26 @@ func (h *handler) Prove(ctx context.Context, d *queue.Delivery) (*queue.Outcome,
 	h.metrics.done(ctx, out)
 	h.log.Debug("job proven", "job", d.Job.ID, "circuit", ref.Name, "attempt", d.Attempt, "took", out.Phases.Total)
 	return outcome(out), nil
+}
+
+// prove asks the engine, once more if that lacked the circuit and has it now.
+func (h *handler) prove(ctx context.Context, ref circuit.Ref, d *queue.Delivery) (*engine.Outcome, error) {
+	out, err := h.engine.Prove(ctx, request(ref, d))
+	if !lacksCircuit(err) {
+		return out, err
+	}
+	missing := h.fetch(ctx, ref)
+	if _, later := errors.AsType[*queue.Defer](missing); later {
+		return nil, missing
+	} else if missing != nil {
+		return nil, err
+	}
+	return h.engine.Prove(ctx, request(ref, d))
+}
+
+func lacksCircuit(err error) bool {
+	failed, ok := errors.AsType[*engine.Error](err)
+	return ok && (failed.Code == engine.CodeUnknownCircuit || failed.Code == engine.CodeWrongDigest)
 }
 
 func request(ref circuit.Ref, d *queue.Delivery) engine.Request {
@@ -93,7 +115,7 @@ func (h *handler) failure(ctx context.Context, ref circuit.Ref, err error) error
 	switch ofEngine.Code {
 	case engine.CodeTooLarge:
 		if exceeds, ok := errors.AsType[*pool.ExceedsError](err); ok {
-			return &queue.Defer{After: handOn, Reason: fmt.Sprintf("needs %s of memory, the worker has %s in all", Size(exceeds.Want), Size(exceeds.Total))}
+			return tooLarge(exceeds.Want, exceeds.Total)
 		}
 	case engine.CodeMemory:
 		return &queue.Defer{After: handOn, Reason: ofEngine.Err.Error()}

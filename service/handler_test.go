@@ -51,6 +51,7 @@ func newHandler(t *testing.T, e proves) (*handler, *metric.ManualReader) {
 	return &handler{
 		engine:    e,
 		metrics:   &metrics{jobs: jobs, phases: phases},
+		fetch:     func(context.Context, circuit.Ref) error { return queue.ErrUnknownCircuit },
 		log:       slog.New(slog.DiscardHandler),
 		weigh:     func(circuit.Ref, int) func() { return func() {} },
 		elsewhere: func(_ context.Context, ref circuit.Ref) bool { return ref.Digest.String() == digestB },

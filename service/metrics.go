@@ -15,8 +15,9 @@ import (
 
 // metrics counts what the worker does. What the prover counts themselves is asked for when Prometheus scrapes.
 type metrics struct {
-	jobs   metric.Int64Counter
-	phases metric.Float64Histogram
+	jobs    metric.Int64Counter
+	fetches metric.Int64Counter
+	phases  metric.Float64Histogram
 }
 
 // phaseBounds are seconds: a small circuit's phases take milliseconds, a large one's minutes.
@@ -27,6 +28,10 @@ func newMetrics(provider metric.MeterProvider, prover *Prover) (*metrics, error)
 	var m metrics
 	var err error
 	m.jobs, err = meter.Int64Counter("pinion.jobs", metric.WithDescription("Deliveries of jobs that ended, by state (done, deferred) or by the code of their error."))
+	if err != nil {
+		return nil, err
+	}
+	m.fetches, err = meter.Int64Counter("pinion.circuits.fetches", metric.WithDescription("Downloads of circuits that ended, by state: done or failed."))
 	if err != nil {
 		return nil, err
 	}
@@ -41,6 +46,11 @@ func newMetrics(provider metric.MeterProvider, prover *Prover) (*metrics, error)
 // end counts a job by the state that it ended in.
 func (m *metrics) end(ctx context.Context, state string) {
 	m.jobs.Add(ctx, 1, metric.WithAttributes(attribute.String("state", state)))
+}
+
+// fetch counts a download of a circuit by the state that it ended in.
+func (m *metrics) fetch(ctx context.Context, state string) {
+	m.fetches.Add(ctx, 1, metric.WithAttributes(attribute.String("state", state)))
 }
 
 // done counts a job that was proven, and its phases.

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -37,6 +38,7 @@ type Service struct {
 	nc        *nats.Conn
 	client    *queue.Client
 	prover    *Prover
+	circuits  *fetcher
 	worker    *queue.Worker
 	answers   micro.Service   // on pinion.status, and to what this worker is told
 	drained   context.Context // ends when drain is called: this worker was told to
@@ -75,6 +77,7 @@ func (s *Service) start(ctx context.Context) (err error) {
 	if err := s.connect(ctx); err != nil {
 		return err
 	}
+	s.circuits = newFetcher(s.client, s.prover, counts, s.log)
 	if err := s.offerCircuits(ctx); err != nil {
 		return err
 	}
@@ -130,17 +133,18 @@ func (s *Service) reportDrift(ctx context.Context, js jetstream.JetStream, optio
 	}
 }
 
-// offerCircuits registers the catalogue's circuits, so that producers find them by name, and loads those to be preloaded.
+// offerCircuits registers the circuits that were added to the catalogue, so that producers find them by name, and loads those to be
+// preloaded.
 func (s *Service) offerCircuits(ctx context.Context) error {
 	infos, err := s.prover.Catalogue.List()
 	if err != nil {
 		s.log.Error("catalogue", "error", err)
 	}
-	level := slog.LevelInfo
-	if len(infos) == 0 {
-		level = slog.LevelWarn // an empty catalogue is seldom meant
+	received, err := s.prover.Catalogue.Received()
+	if err != nil {
+		s.log.Error("catalogue", "error", err)
 	}
-	s.log.Log(ctx, level, "catalogue", "dir", s.config.Circuits, "circuits", len(infos))
+	s.log.Info("catalogue", "dir", s.config.Circuits, "circuits", len(infos), "fetched", len(received))
 	for _, info := range infos {
 		if err := RegisterCircuit(ctx, s.client, info, false); err != nil {
 			s.log.Warn("circuit is served by digest only", "circuit", info.Name, "error", err)
@@ -159,24 +163,44 @@ func (s *Service) preload(ctx context.Context, infos []circuit.Info) error {
 	}
 	for _, name := range names {
 		s.enter("loading circuit " + name)
-		if err := s.prover.Engine.Preload(ctx, circuit.Ref{Name: name}); err != nil {
+		ref, err := s.obtain(ctx, name, infos)
+		if err == nil {
+			err = s.prover.Engine.Preload(ctx, ref)
+		}
+		if err != nil {
 			return fmt.Errorf("%sPRELOAD: circuit %s: %w", Prefix, name, err)
 		}
 	}
 	return nil
 }
 
-// RegisterCircuit makes a circuit of the catalogue known to producers and to other workers.
-func RegisterCircuit(ctx context.Context, client *queue.Client, info circuit.Info, replace bool) error {
-	return client.RegisterCircuit(ctx, queue.CircuitRecord{
-		Name: info.Name, Digest: info.Digest.String(), Curve: info.Curve.String(), Public: info.Public,
-	}, replace)
+// obtain finds a circuit by its name: the one that was added, or that which the name means on the broker, fetched if need be.
+func (s *Service) obtain(ctx context.Context, name string, added []circuit.Info) (circuit.Ref, error) {
+	ref := circuit.Ref{Name: name}
+	if slices.ContainsFunc(added, func(i circuit.Info) bool { return i.Name == name }) {
+		return ref, nil
+	}
+	record, err := s.client.Circuit(ctx, name)
+	if errors.Is(err, queue.ErrUnknownCircuit) {
+		return ref, nil // loading it says so
+	} else if err != nil {
+		return ref, err
+	}
+	if ref, err = circuit.ParseRef(record.Ref()); err != nil {
+		return ref, err
+	}
+	_, _, err = PullCircuit(ctx, s.client, s.prover.Catalogue, ref, func(stage string, done, total int64) {
+		s.enter(fmt.Sprintf("fetching circuit %s: %s, %d %%", name, stage, 100*done/max(total, 1)))
+	})
+	return ref, err
 }
 
 func (s *Service) bind(ctx context.Context, spans *queue.SpanCollector, counts *metrics) (err error) {
 	s.worker, err = queue.NewWorker(ctx, s.nc, queue.WorkerConfig{
-		Name:          s.config.Worker,
-		Handler:       &handler{engine: s.prover.Engine, metrics: counts, log: s.log, elsewhere: s.elsewhere, weigh: s.prover.weigh},
+		Name: s.config.Worker,
+		Handler: &handler{
+			engine: s.prover.Engine, metrics: counts, log: s.log, fetch: s.circuits.fetch, elsewhere: s.elsewhere, weigh: s.prover.weigh,
+		},
 		Jobs:          s.prover.jobs,
 		Intake:        s.prover.hand.take,
 		Healthy:       s.prover.healthy,
@@ -241,6 +265,9 @@ func (s *Service) stop() error {
 	defer cancel()
 	s.drain() // or nobody ends its context
 	var faults []error
+	if s.circuits != nil {
+		s.circuits.close()
+	}
 	if s.prover != nil {
 		faults = append(faults, s.prover.Close(ctx))
 	}

@@ -17,6 +17,7 @@ type Status struct {
 	Device   string      `json:"device"`
 	Memory   memoryUse   `json:"memory"`
 	Circuits []string    `json:"circuits"` // resident ones, name@digest
+	Fetching []string    `json:"fetching"` // those on their way from the bucket
 	Proofs   int64       `json:"proofs"`
 	Jobs     jobCounts   `json:"jobs"`
 	InHand   []jobInHand `json:"in_hand"`
@@ -103,6 +104,7 @@ func (s *Service) status() Status {
 		Device:   s.prover.executor.Info().Name,
 		Memory:   memoryUse{Total: now.budget.Total(), Used: now.budget.Used()},
 		Circuits: []string{},
+		Fetching: s.circuits.loading(),
 		Proofs:   now.engine.Proofs,
 		Jobs:     jobCounts(s.worker.Stats()),
 		InHand:   []jobInHand{},

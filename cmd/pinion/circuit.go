@@ -14,6 +14,9 @@ import (
 type circuitCmd struct {
 	Add     circuitAdd     `cmd:"" help:"Import a circuit: check its files and prepare its key."`
 	Setup   circuitSetup   `cmd:"" help:"Make a key for development, of constraints or of a made-up circuit, and import it."`
+	Push    circuitPush    `cmd:"" help:"Store a circuit on the broker, for all workers, and make its name mean it."`
+	Pull    circuitPull    `cmd:"" help:"Fetch a circuit from the broker."`
+	Use     circuitUse     `cmd:"" help:"Make a name mean a circuit that was pushed before."`
 	List    circuitList    `cmd:"" help:"List the circuits."`
 	Inspect circuitInspect `cmd:"" help:"Show one circuit."`
 	Check   circuitCheck   `cmd:"" help:"Check a circuit of the catalogue, or a zkey that is in none, and store nothing."`
@@ -81,18 +84,22 @@ func (a *app) warnForgeableKey(zkey string, forgeable bool) {
 	}
 }
 
-type circuitList struct{}
+type circuitList struct {
+	Remote bool `help:"Those that were pushed to the broker."`
+}
 
-func (circuitList) Run(a *app) error {
+func (c *circuitList) Run(a *app) error {
+	if c.Remote {
+		return a.listStored()
+	}
 	catalogue, err := a.catalogue()
 	if err != nil {
 		return err
 	}
 	infos, broken := catalogue.List()
-	if infos == nil {
-		infos = []circuit.Info{}
-	}
-	return errors.Join(broken, a.print(infos, func(w io.Writer) {
+	pulled, alsoBroken := catalogue.Received()
+	infos = append(append([]circuit.Info{}, infos...), pulled...)
+	return errors.Join(broken, alsoBroken, a.print(infos, func(w io.Writer) {
 		t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 		defer t.Flush()
 		fmt.Fprintln(t, "NAME\tCURVE\tCONSTRAINTS\tPUBLIC\tDOMAIN\tKEY\tDIGEST\tNOTES")
@@ -226,15 +233,19 @@ func checkZkey(ctx context.Context, path string, progress circuit.Progress) (*zk
 }
 
 type circuitRemove struct {
-	Name string `arg:"" help:"Name of the circuit."`
+	Circuit string `arg:"" help:"Name, or name@digest."`
+	Remote  bool   `help:"Remove it from the broker: name@digest. Workers that have it keep it."`
 }
 
 func (c *circuitRemove) Run(a *app) error {
-	catalogue, err := a.catalogue()
+	if c.Remote {
+		return a.removeStored(c.Circuit)
+	}
+	catalogue, ref, err := a.lookUp(c.Circuit)
 	if err != nil {
 		return err
 	}
-	return at(catalogue, catalogue.Remove(c.Name))
+	return at(catalogue, catalogue.Remove(ref))
 }
 
 type circuitExport struct {

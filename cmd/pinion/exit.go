@@ -90,8 +90,8 @@ func isUnavailable(err error) bool {
 
 func isInput(err error) bool {
 	return isOneOf(err, fs.ErrNotExist, fs.ErrPermission, circuit.ErrUnknownCircuit, circuit.ErrDigestMismatch, circuit.ErrExists,
-		circuit.ErrNoCalculator, circuit.ErrNotCalculator, queue.ErrUnknownCircuit, queue.ErrUnknownJob, queue.ErrNoDeadLetter, queue.ErrIDConflict,
-		queue.ErrTooLarge, queue.ErrMalformed, queue.ErrCircuitConflict, service.ErrNoWorker) ||
+		circuit.ErrAmbiguous, circuit.ErrNoCalculator, circuit.ErrNotCalculator, queue.ErrUnknownCircuit, queue.ErrUnknownJob, queue.ErrNoDeadLetter, queue.ErrIDConflict,
+		queue.ErrTooLarge, queue.ErrMalformed, queue.ErrCircuitConflict, queue.ErrCircuitDamaged, service.ErrNoWorker) ||
 		isA[*inputError](err) || isA[*circuit.FormatError](err) || isA[*circuit.InputError](err) || isA[*circuit.AssertError](err) ||
 		isA[*circuit.UnsatisfiedError](err)
 }

@@ -130,7 +130,7 @@ func TestSubmit(t *testing.T) {
 		code int
 		want string
 	}{
-		{"unknown circuit", []string{"nosuch", "--input", input}, exitInput, `queue: unknown circuit: nosuch; a worker registers the circuits of its catalogue when it starts, and so does: pinion provision --circuits`},
+		{"unknown circuit", []string{"nosuch", "--input", input}, exitInput, `queue: unknown circuit: nosuch; to store one for the workers and make its name known: pinion circuit push`},
 		{"unknown circuit by digest", []string{"nosuch@" + other, "--input", input, "--id", "a"}, exitRefused, `job a: failed: unknown_circuit: circuit nosuch: unknown circuit`},
 		{"wrong digest", []string{"multiplier-bn128@" + other, "--input", input, "--id", "b"}, exitRefused,
 			`job b: failed: wrong_digest: circuit multiplier-bn128: the circuit has another digest: found ` + digest(t, own, "multiplier-bn128") + `, expected ` + other},

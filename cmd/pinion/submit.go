@@ -157,7 +157,7 @@ func (s *submitCmd) submit(a *app, client *queue.Client, sources []queue.Source)
 	}
 	sub, err := client.Submit(a.ctx, request)
 	if errors.Is(err, queue.ErrUnknownCircuit) {
-		err = fmt.Errorf("%w; a worker registers the circuits of its catalogue when it starts, and so does: pinion provision --circuits", err)
+		err = fmt.Errorf("%w; to store one for the workers and make its name known: pinion circuit push", err)
 	}
 	return sub, err
 }

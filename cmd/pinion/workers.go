@@ -60,9 +60,14 @@ func (workersList) Run(a *app) error {
 }
 
 func circuitNames(s service.Status) string {
-	names := make([]string, len(s.Circuits))
-	for i, ref := range s.Circuits {
-		names[i], _, _ = strings.Cut(ref, "@")
+	var names []string
+	for _, ref := range s.Circuits {
+		name, _, _ := strings.Cut(ref, "@")
+		names = append(names, name)
+	}
+	for _, ref := range s.Fetching {
+		name, _, _ := strings.Cut(ref, "@")
+		names = append(names, name+" (fetching)")
 	}
 	return orDash(names)
 }
