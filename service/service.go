@@ -197,10 +197,8 @@ func (s *Service) obtain(ctx context.Context, name string, added []circuit.Info)
 
 func (s *Service) bind(ctx context.Context, spans *queue.SpanCollector, counts *metrics) (err error) {
 	s.worker, err = queue.NewWorker(ctx, s.nc, queue.WorkerConfig{
-		Name: s.config.Worker,
-		Handler: &handler{
-			engine: s.prover.Engine, metrics: counts, log: s.log, fetch: s.circuits.fetch, elsewhere: s.elsewhere, weigh: s.prover.weigh,
-		},
+		Name:          s.config.Worker,
+		Handler:       s.handler(counts),
 		Jobs:          s.prover.jobs,
 		Intake:        s.prover.hand.take,
 		Healthy:       s.prover.healthy,
@@ -212,6 +210,12 @@ func (s *Service) bind(ctx context.Context, spans *queue.SpanCollector, counts *
 		Log:           s.log,
 	})
 	return advise(err)
+}
+
+func (s *Service) handler(counts *metrics) *handler {
+	return &handler{
+		engine: s.prover.Engine, metrics: counts, log: s.log, fetch: s.circuits.fetch, elsewhere: s.elsewhere, weigh: s.prover.weigh,
+	}
 }
 
 // elsewhere tells whether the circuit is registered with that digest: a worker that has it may come by.

@@ -248,7 +248,7 @@ func TestMixedFleet(t *testing.T) {
 	}
 	small := []string{"PINION_MEMORY=4MiB", "PINION_JOBS=1", "PINION_ALLOW_FORGEABLE=big"}
 	without, _ := startWorker(t, bare(t, b.url, "without", small...)) // the circuit
-	startWorker(t, workerEnv(b.url, "with", append(small, env[1])...))
+	with, _ := startWorker(t, workerEnv(b.url, "with", append(small, env[1])...))
 	must(t, submit("waits"))
 	o := submit("late", "--wait", "--deadline", "3s")
 	if o.code != exitRefused {
@@ -258,6 +258,9 @@ func TestMixedFleet(t *testing.T) {
 	b.deferred(t, "waits")
 	if without.count(fetched) != 0 {
 		t.Error("downloaded what it can never use")
+	}
+	if code := with.signal(t, syscall.SIGTERM); code != exitOK {
+		t.Errorf("exit code %d", code)
 	}
 	startWorker(t, bare(t, b.url, "large", "PINION_ALLOW_FORGEABLE=big"))
 	if r := b.result(t, "waits"); r.State != queue.Done || r.Worker != "large" || r.Attempt != 1 {
