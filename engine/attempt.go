@@ -170,7 +170,7 @@ func (a *attempt) land(ctx context.Context, f *flight) error {
 	if err != nil {
 		return err
 	}
-	return a.check(ctx, f, proofs)
+	return a.check(ctx, f, proofs, timings.Batch)
 }
 
 // record ends the spans of a flight with the times that the executor took: a later task may have kept the job from looking.
@@ -193,32 +193,6 @@ func (a *attempt) record(ctx context.Context, f *flight, t gpu.Timings, err erro
 		device.span.SetAttributes(attribute.Int64("pinion."+name+"_us", took.Microseconds()))
 	}
 	a.job.phases.Device += device.endAt(done, err)
-}
-
-// check verifies each proof of a task. Whatever the verifier has against one, it doesn't leave.
-func (a *attempt) check(ctx context.Context, f *flight, proofs []*groth16.Proof) error {
-	j := a.job
-	_, phase := j.enter(ctx, PhaseCheck, f.witnesses[0])
-	verifying := j.lease.resident.circuit.VerifyingKey()
-	var first error
-	for i, witness := range f.witnesses {
-		if err := verify(verifying, proofs[i], f.publics[i]); err != nil {
-			j.engine.count.wrong.Add(1)
-			a.wrong = append(a.wrong, witness)
-			first = errors.Join(first, fmt.Errorf("proof %d: %w", witness, err))
-			continue
-		}
-		j.results[witness] = Result{Proof: proofs[i], Public: f.publics[i]}
-	}
-	j.phases.Check += phase.end(first)
-	return interrupted(ctx)
-}
-
-func verify(vk *groth16.VerifyingKey, proof *groth16.Proof, public groth16.Public) error {
-	if proof == nil {
-		return errors.New("the device made none")
-	}
-	return vk.Verify(proof, public)
 }
 
 // takeWorker waits for a synthesis worker.

@@ -71,5 +71,5 @@ func (e *Engine) proveKnown(ctx context.Context, k *known, s slot) (err error) {
 	if len(proofs) != 1 {
 		return fmt.Errorf("the device made %d proofs of one witness", len(proofs))
 	}
-	return verify(k.verifying, proofs[0], k.public)
+	return k.verifying.Verify(proofs[0], k.public)
 }

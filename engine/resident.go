@@ -30,6 +30,7 @@ type resident struct {
 	circuit *circuit.Circuit
 	key     gpu.Key
 	memory  claim
+	checks  checks
 
 	ready chan struct{} // closed when the fields above and err are set
 	err   error         // why loading failed; the resident is out of the table then

@@ -14,6 +14,8 @@ import (
 // ErrInvalidProof says that a well-formed proof does not prove its statement.
 var ErrInvalidProof = errors.New("invalid proof")
 
+var errNoProof = errors.New("no proof")
+
 // VerifyingKey verifies the proofs of one circuit. It is immutable and safe for concurrent use.
 type VerifyingKey struct {
 	curve    Curve
@@ -78,12 +80,9 @@ func (vk *VerifyingKey) IC() []byte { return slices.Clone(vk.points.IC) }
 func (vk *VerifyingKey) Forgeable() bool { return bytes.Equal(vk.points.Gamma2, vk.points.Delta2) }
 
 // Verify returns nil if the proof proves the statement, ErrInvalidProof if it doesn't, and a *CurveError, *PublicCountError or
-// *PublicRangeError if it can't be one for this circuit.
+// *PublicRangeError if it can't be one for this circuit. Nil is no proof.
 func (vk *VerifyingKey) Verify(proof *Proof, pub Public) error {
-	if proof.Curve != vk.curve {
-		return &CurveError{Found: proof.Curve, Expected: vk.curve}
-	}
-	if err := pub.check(vk.curve, vk.Public()); err != nil {
+	if err := vk.check(proof, pub); err != nil {
 		return err
 	}
 	verifier, err := vk.verifier()
@@ -98,6 +97,51 @@ func (vk *VerifyingKey) Verify(proof *Proof, pub Public) error {
 		return ErrInvalidProof
 	}
 	return nil
+}
+
+// VerifyAll verifies several proofs at about a quarter of what each by itself would take. It returns nil if all prove their statements,
+// and else for each of them what Verify does. That a wrong one is taken for right has one chance in 2^128, from random numbers that
+// nobody knows when the proofs are made.
+func (vk *VerifyingKey) VerifyAll(proofs []*Proof, publics []Public) []error {
+	if len(proofs) > 1 && vk.allRight(proofs, publics) {
+		return nil
+	}
+	errs, wrong := make([]error, len(proofs)), false
+	for i, proof := range proofs {
+		errs[i] = vk.Verify(proof, publics[i])
+		wrong = wrong || errs[i] != nil
+	}
+	if !wrong {
+		return nil
+	}
+	return errs
+}
+
+func (vk *VerifyingKey) allRight(proofs []*Proof, publics []Public) bool {
+	verifier, err := vk.verifier()
+	if err != nil {
+		return false
+	}
+	var points, signals [][]byte
+	for i, proof := range proofs {
+		if vk.check(proof, publics[i]) != nil {
+			return false
+		}
+		points, signals = append(points, proof.raw), append(signals, publics[i])
+	}
+	right, err := verifier.VerifyAll(points, signals)
+	return right && err == nil
+}
+
+// check says why the proof can't be one for this circuit.
+func (vk *VerifyingKey) check(proof *Proof, pub Public) error {
+	if proof == nil {
+		return errNoProof
+	}
+	if proof.Curve != vk.curve {
+		return &CurveError{Found: proof.Curve, Expected: vk.curve}
+	}
+	return pub.check(vk.curve, vk.Public())
 }
 
 // CurveError says that a proof is on another curve than its circuit.

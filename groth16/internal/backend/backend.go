@@ -77,6 +77,8 @@ type Curve interface {
 // Verifier checks proofs A | B | C against public signals (32 bytes big-endian each, below r, as many as the key has).
 type Verifier interface {
 	Verify(proof, public []byte) (bool, error)
+	// VerifyAll tells whether all of them are right, but for one chance in 2^128.
+	VerifyAll(proofs, publics [][]byte) (bool, error)
 }
 
 // Prover makes proofs A | B | C.
