@@ -28,6 +28,7 @@ func TestVerifyAll(t *testing.T) {
 	const n = 5
 	for _, c := range curves {
 		s := newStatement(t, 3, shape{curve: c, public: 3, private: 5, products: 4})
+		rights, _ := several(t, s, n)
 		other := curves[0]
 		if c == other {
 			other = curves[1]
@@ -64,7 +65,10 @@ func TestVerifyAll(t *testing.T) {
 			"no signals at all": {func(_ []*Proof, publics []Public) { publics[0] = nil }, []int{0}},
 		} {
 			t.Run(fmt.Sprintf("%v/%s", c, name), func(t *testing.T) {
-				proofs, publics := several(t, s, n)
+				proofs, publics := slices.Clone(rights), make([]Public, n)
+				for i := range publics {
+					publics[i] = s.public()
+				}
 				test.spoil(proofs, publics)
 				if s.vk.allRight(proofs, publics) != (test.wrong == nil) { // else each is verified by itself
 					t.Errorf("taken together for right: %v", test.wrong != nil)
