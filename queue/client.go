@@ -66,6 +66,8 @@ func (c *Client) Wait(ctx context.Context, id string) (*Result, error) {
 	if !ValidToken(id) {
 		return nil, ErrNoResult
 	}
+	ctx, stop := Guard(ctx, c.nc, DoneSubject(id))
+	defer stop()
 	done := make(chan *nats.Msg, 1)
 	sub, err := c.nc.ChanSubscribe(DoneSubject(id), done)
 	if err != nil {
@@ -96,7 +98,7 @@ const lookInterval = 3 * time.Second
 
 // isTransient reports that the broker couldn't be asked, which may change.
 func isTransient(err error) bool {
-	return err != nil && !errors.Is(err, ErrMalformed) && !errors.Is(err, nats.ErrConnectionClosed)
+	return err != nil && !errors.Is(err, ErrMalformed) && !errors.Is(err, nats.ErrConnectionClosed) && !errors.Is(err, nats.ErrPermissionViolation)
 }
 
 // Cancel asks for the end of a job: a queued one ends when a worker comes to
@@ -118,7 +120,13 @@ func (c *Client) Cancel(ctx context.Context, id string) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout) // a flush needs a deadline
 	defer cancel()
-	return c.nc.FlushWithContext(ctx)
+	if err := c.nc.FlushWithContext(ctx); err != nil {
+		return fmt.Errorf("queue: cancel %s: %w", id, err)
+	}
+	if refused, ok := asRefused(c.nc.LastError()); ok && refused.Subject == CancelSubject(id) {
+		return refused
+	}
+	return nil
 }
 
 // OnProgress calls f, from one goroutine, for each progress event of the job

@@ -225,7 +225,9 @@ func (t *task) ack(ctx context.Context, reason string) (err error) {
 	} else {
 		ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 		defer cancel()
-		err = t.msg.DoubleAck(ctx)
+		ctx, stop := Guard(ctx, t.w.nc, t.msg.Reply())
+		defer stop()
+		err = Refusal(ctx, t.msg.DoubleAck(ctx))
 	}
 	if err != nil {
 		return fmt.Errorf("%w: ack: %w", errLeft, err)

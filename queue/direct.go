@@ -162,6 +162,9 @@ func (r *directReader) receive(ctx context.Context) (*nats.Msg, error) {
 	case err == nil:
 		return msg, nil
 	}
+	if refused, ok := asRefused(err); ok {
+		return nil, refused
+	}
 	if r.stalls++; r.stalls >= maxStalls {
 		return nil, fmt.Errorf("no answer: %w", err)
 	}

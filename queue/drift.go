@@ -29,7 +29,13 @@ func (d Drift) String() string {
 
 // Compare reports the drift, missing objects included, and changes nothing.
 func Compare(ctx context.Context, js jetstream.JetStream, o Options) ([]Drift, error) {
-	o = o.withDefaults()
+	ctx, stop := Guard(ctx, js.Conn(), "$JS.API.")
+	defer stop()
+	drift, err := compare(ctx, js, o.withDefaults())
+	return drift, Refusal(ctx, err)
+}
+
+func compare(ctx context.Context, js jetstream.JetStream, o Options) ([]Drift, error) {
 	var drift []Drift
 	for _, want := range o.streams() {
 		object := "stream " + want.Name

@@ -52,7 +52,9 @@ func (i *Inbox) Subject() string { return i.sub.Subject }
 func (i *Inbox) Next(ctx context.Context) (*Reply, error) {
 	for {
 		msg, err := i.sub.NextMsgWithContext(ctx)
-		if err != nil {
+		if refused, ok := asRefused(err); ok {
+			return nil, refused
+		} else if err != nil {
 			return nil, fmt.Errorf("queue: inbox: %w", err)
 		}
 		if r, err := ParseReply(msg); err == nil {

@@ -61,13 +61,15 @@ type pull struct {
 
 // fetch asks and waits until the broker ends the pull.
 func (w *Worker) fetch(ctx context.Context, p *pull) {
+	guarded, stop := Guard(ctx, w.nc, "$JS.API.CONSUMER.MSG.NEXT."+StreamJobs+"."+Priorities()[p.lane].Consumer())
+	defer stop()
 	batch, err := w.lanes[p.lane].Fetch(1, jetstream.FetchMaxWait(p.wait))
 	if err == nil {
 		p.msg = <-batch.Messages()
 		err = batch.Error()
 	}
 	if p.msg == nil && err == nil && time.Since(p.opened) > p.wait+deafTime {
-		err = errors.New("the broker doesn't answer pulls")
+		err = Refusal(guarded, errors.New("the broker doesn't answer pulls"))
 	}
 	p.ended = time.Now()
 	w.setHealth(p.lane, err)

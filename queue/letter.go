@@ -35,15 +35,17 @@ func (c *Client) DeadLetter(ctx context.Context, id string) (*DeadLetter, error)
 	if !ValidToken(id) {
 		return nil, ErrNoDeadLetter
 	}
+	ctx, stop := Guard(ctx, c.nc, "$JS.API.STREAM.")
+	defer stop()
 	stream, err := c.js.Stream(ctx, StreamDead)
 	if err != nil {
-		return nil, unprovisioned("stream "+StreamDead, err)
+		return nil, unprovisioned("stream "+StreamDead, Refusal(ctx, err))
 	}
 	msg, err := stream.GetLastMsgForSubject(ctx, DeadSubject(id))
 	if errors.Is(err, jetstream.ErrMsgNotFound) {
 		return nil, ErrNoDeadLetter
 	} else if err != nil {
-		return nil, fmt.Errorf("queue: read dead letter of %s: %w", id, err)
+		return nil, fmt.Errorf("queue: read dead letter of %s: %w", id, Refusal(ctx, err))
 	}
 	letter := newDeadLetter(msg.Subject, msg.Header, msg.Time)
 	letter.Body = msg.Data
@@ -61,11 +63,13 @@ func (c *Client) DeadLetters(ctx context.Context) iter.Seq2[*DeadLetter, error] 
 }
 
 func (c *Client) deadLetters(ctx context.Context, yield func(*DeadLetter, error) bool) error {
+	ctx, stop := Guard(ctx, c.nc, "$JS.API.CONSUMER.")
+	defer stop()
 	consumer, err := c.js.OrderedConsumer(ctx, StreamDead, jetstream.OrderedConsumerConfig{
 		DeliverPolicy: jetstream.DeliverLastPerSubjectPolicy, FilterSubjects: []string{DeadSubject("*")}, HeadersOnly: true,
 	})
 	if err != nil {
-		return unprovisioned("stream "+StreamDead, err)
+		return unprovisioned("stream "+StreamDead, Refusal(ctx, err))
 	}
 	left := consumer.CachedInfo().NumPending
 	if left == 0 {

@@ -3,7 +3,6 @@ package queue
 import (
 	"context"
 	"errors"
-	"fmt"
 	"maps"
 	"slices"
 	"sync"
@@ -49,8 +48,12 @@ func (w *Worker) InHand() []Progress {
 func (c *Client) PauseFleet(ctx context.Context, d time.Duration) error {
 	until := time.Now().Add(d)
 	for _, p := range Priorities() {
-		if _, err := c.js.PauseConsumer(ctx, StreamJobs, p.Consumer(), until); err != nil {
-			return unprovisioned("consumer "+p.Consumer(), fmt.Errorf("pause: %w", err))
+		err := c.ofConsumer(ctx, p, func(ctx context.Context) error {
+			_, err := c.js.PauseConsumer(ctx, StreamJobs, p.Consumer(), until)
+			return err
+		})
+		if err != nil {
+			return err
 		}
 	}
 	return nil
@@ -60,8 +63,12 @@ func (c *Client) PauseFleet(ctx context.Context, d time.Duration) error {
 // paused one by one.
 func (c *Client) ResumeFleet(ctx context.Context) error {
 	for _, p := range Priorities() {
-		if _, err := c.js.ResumeConsumer(ctx, StreamJobs, p.Consumer()); err != nil {
-			return unprovisioned("consumer "+p.Consumer(), fmt.Errorf("resume: %w", err))
+		err := c.ofConsumer(ctx, p, func(ctx context.Context) error {
+			_, err := c.js.ResumeConsumer(ctx, StreamJobs, p.Consumer())
+			return err
+		})
+		if err != nil {
+			return err
 		}
 	}
 	return nil
@@ -71,9 +78,9 @@ func (c *Client) ResumeFleet(ctx context.Context) error {
 func (c *Client) FleetPaused(ctx context.Context) (time.Duration, error) {
 	var left time.Duration
 	for _, p := range Priorities() {
-		consumer, err := c.js.Consumer(ctx, StreamJobs, p.Consumer())
+		consumer, err := c.consumer(ctx, p)
 		if err != nil {
-			return 0, unprovisioned("consumer "+p.Consumer(), err)
+			return 0, err
 		}
 		if info := consumer.CachedInfo(); info.Paused {
 			left = max(left, info.PauseRemaining)

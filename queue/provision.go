@@ -43,7 +43,13 @@ func set[T comparable](field *T, value T) {
 // changes what it finds: the drift is returned for the operator to judge.
 // It may run again at any time, and by several at once.
 func Provision(ctx context.Context, js jetstream.JetStream, o Options) ([]Drift, error) {
-	o = o.withDefaults()
+	ctx, stop := Guard(ctx, js.Conn(), "$JS.API.")
+	defer stop()
+	drift, err := provision(ctx, js, o.withDefaults())
+	return drift, Refusal(ctx, err)
+}
+
+func provision(ctx context.Context, js jetstream.JetStream, o Options) ([]Drift, error) {
 	if o.AckWait < time.Second {
 		return nil, fmt.Errorf("queue: ack wait %s: expected at least 1s", o.AckWait)
 	}
@@ -59,7 +65,7 @@ func Provision(ctx context.Context, js jetstream.JetStream, o Options) ([]Drift,
 			return nil, fmt.Errorf("queue: create consumer %s: %w", cfg.Durable, err)
 		}
 	}
-	return Compare(ctx, js, o)
+	return compare(ctx, js, o)
 }
 
 // streams are the streams of the contract, those behind the buckets too.

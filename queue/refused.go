@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 
@@ -24,6 +25,12 @@ func (e *RefusedError) Error() string {
 
 // Unwrap makes errors.Is(err, nats.ErrPermissionViolation) hold.
 func (*RefusedError) Unwrap() error { return nats.ErrPermissionViolation }
+
+// IsInbox reports that nc may not subscribe to where it expects all answers:
+// its inbox prefix isn't that of the user.
+func (e *RefusedError) IsInbox(nc *nats.Conn) bool {
+	return e.Op == "subscribe" && strings.HasPrefix(e.Subject, orElse(nc.Opts.InboxPrefix, "_INBOX")+".")
+}
 
 // Guard returns a context that ends with a [*RefusedError] as its cause if the
 // broker refuses one of the subjects to nc, which [ConnectOptions] made: it
@@ -92,14 +99,18 @@ func (l *guardList) refuse(nc *nats.Conn, refused *RefusedError) bool {
 	defer l.mu.Unlock()
 	found := false
 	for g := range l.of[nc] {
-		for _, s := range g.subjects {
-			if s == refused.Subject || strings.HasSuffix(s, ".") && strings.HasPrefix(refused.Subject, s) {
-				g.cancel(refused)
-				found = true
-			}
+		if refused.IsInbox(nc) || g.about(refused.Subject) {
+			g.cancel(refused)
+			found = true
 		}
 	}
 	return found
+}
+
+func (g *guard) about(subject string) bool {
+	return slices.ContainsFunc(g.subjects, func(s string) bool {
+		return s == subject || strings.HasSuffix(s, ".") && strings.HasPrefix(subject, s)
+	})
 }
 
 var violation = regexp.MustCompile(`Permissions Violation for (Publish|Subscription) to "([^"]*)"`)

@@ -48,12 +48,31 @@ func publish(ctx context.Context, js jetstream.JetStream, msg *nats.Msg, opts ..
 	return ack, Refusal(ctx, err)
 }
 
+// consumer looks up the consumer of a lane.
+func (s *store) consumer(ctx context.Context, p Priority) (c jetstream.Consumer, err error) {
+	err = s.ofConsumer(ctx, p, func(ctx context.Context) error {
+		c, err = s.js.Consumer(ctx, StreamJobs, p.Consumer())
+		return err
+	})
+	return c, err
+}
+
+// ofConsumer asks the broker something about the consumer of a lane.
+func (s *store) ofConsumer(ctx context.Context, p Priority, ask func(context.Context) error) error {
+	ctx, stop := Guard(ctx, s.nc, "$JS.API.CONSUMER.")
+	defer stop()
+	if err := ask(ctx); err != nil {
+		return unprovisioned("consumer "+p.Consumer(), Refusal(ctx, err))
+	}
+	return nil
+}
+
 func unprovisioned(what string, err error) error {
 	switch {
 	case errors.Is(err, jetstream.ErrStreamNotFound), errors.Is(err, jetstream.ErrBucketNotFound), errors.Is(err, jetstream.ErrConsumerNotFound), errors.Is(err, nats.ErrNoResponders):
 		return fmt.Errorf("%w: %s: %w", ErrNotProvisioned, what, err)
 	}
-	return fmt.Errorf("queue: bind %s: %w", what, err)
+	return fmt.Errorf("queue: %s: %w", what, err)
 }
 
 // storedResult reads the result of a job, or ErrNoResult.

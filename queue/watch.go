@@ -29,6 +29,8 @@ func (c *Client) watch(ctx context.Context, id string, yield func(Status, error)
 	if !ValidToken(id) {
 		return ErrUnknownJob
 	}
+	ctx, stop := Guard(ctx, c.nc, ProgressSubject(id))
+	defer stop()
 	w := &watcher{c: c, events: make(chan *nats.Msg, 256), look: time.NewTicker(lookInterval)}
 	defer w.look.Stop()
 	sub, err := c.nc.ChanSubscribe(ProgressSubject(id), w.events)

@@ -98,9 +98,9 @@ func NewWorker(ctx context.Context, nc *nats.Conn, cfg WorkerConfig) (*Worker, e
 	}
 	w := &Worker{store: s, cfg: cfg, pullWait: 2 * time.Second, settle: settleTime, running: make(map[string]*task)}
 	for _, p := range Priorities() {
-		c, err := s.js.Consumer(ctx, StreamJobs, p.Consumer())
+		c, err := s.consumer(ctx, p)
 		if err != nil {
-			return nil, unprovisioned("consumer "+p.Consumer(), err)
+			return nil, err
 		}
 		w.lanes = append(w.lanes, c)
 		w.ackWait = max(w.ackWait, c.CachedInfo().Config.AckWait)

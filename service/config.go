@@ -24,6 +24,11 @@ const Prefix = "PINION_"
 type Config struct {
 	NATS      string   `env:"NATS" envDefault:"nats://127.0.0.1:4222" doc:"broker to connect to, or embedded: run one in this process" form:"embedded, or one or more NATS URLs separated by commas"`
 	NATSCreds string   `env:"NATS_CREDS" doc:"credentials file for the broker" form:"a file with a user's JWT and seed"`
+	NATSNkey  string   `env:"NATS_NKEY" doc:"nkey for the broker" form:"a file with a user's seed"`
+	NATSUser  string   `env:"NATS_USER" doc:"user of the broker" form:"a name, together with PINION_NATS_PASSWORD_FILE"`
+	NATSPass  string   `env:"NATS_PASSWORD_FILE" doc:"password of PINION_NATS_USER" form:"a file with one line, together with PINION_NATS_USER"`
+	NATSToken string   `env:"NATS_TOKEN_FILE" doc:"token for the broker" form:"a file with one line"`
+	NATSInbox string   `env:"NATS_INBOX" envDefault:"_INBOX" doc:"prefix of the subjects that the broker's answers come on; a user who may subscribe only to subjects of its own needs another" form:"a subject such as _INBOX.alice"`
 	NATSCA    string   `env:"NATS_TLS_CA" doc:"certificate authority that the broker's certificate is checked against" form:"a PEM file with certificates"`
 	NATSCert  string   `env:"NATS_TLS_CERT" doc:"client certificate for the broker" form:"a PEM file, together with PINION_NATS_TLS_KEY"`
 	NATSKey   string   `env:"NATS_TLS_KEY" doc:"key of the client certificate" form:"a PEM file, together with PINION_NATS_TLS_CERT"`
@@ -111,6 +116,7 @@ func (e *VariableError) Unwrap() error { return e.Err }
 
 var (
 	tokenForm  = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
+	inboxForm  = regexp.MustCompile(`^[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*$`)
 	prefixForm = regexp.MustCompile(`^[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*\.?$`)
 )
 
@@ -129,7 +135,9 @@ func (c *Config) check(unparsed map[string]bool) (faults []error) {
 	}
 
 	is(c.NATS == Embedded || brokerURLs(c.NATS), "NATS", redactURLs(c.NATS))
+	faults = append(faults, c.checkIdentity()...)
 	is((c.NATSCert == "") == (c.NATSKey == ""), "NATS_TLS_CERT", c.NATSCert)
+	is(inboxForm.MatchString(c.NATSInbox), "NATS_INBOX", c.NATSInbox)
 	is(loopback(c.Listen), "LISTEN", c.Listen)
 	is(c.HTTP == "off" || hostPort(c.HTTP), "HTTP", c.HTTP)
 	names("PRELOAD", c.Preload)

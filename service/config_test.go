@@ -65,6 +65,10 @@ func TestBadConfig(t *testing.T) {
 		{"PINION_NATS=nats://user:se@c,ret@x", `PINION_NATS: found "nats://***@x", expected embedded, or one or more NATS URLs separated by commas`},
 		{"PINION_NATS=nats://user:%zz@x", `PINION_NATS: found "nats://***@x", expected embedded, or one or more NATS URLs separated by commas`},
 		{"PINION_NATS=nats://user:a@x,http://user:b@y", `PINION_NATS: found "nats://***@x,http://***@y", expected embedded, or one or more NATS URLs separated by commas`},
+		{"PINION_NATS_USER=me", `PINION_NATS_USER: found "me", expected a name, together with PINION_NATS_PASSWORD_FILE`},
+		{"PINION_NATS_PASSWORD_FILE=f", `PINION_NATS_USER: found "", expected a name, together with PINION_NATS_PASSWORD_FILE`},
+		{"PINION_NATS_INBOX=_INBOX.", `PINION_NATS_INBOX: found "_INBOX.", expected a subject such as _INBOX.alice`},
+		{"PINION_NATS_INBOX=_INBOX.>", `PINION_NATS_INBOX: found "_INBOX.>", expected a subject such as _INBOX.alice`},
 		{"PINION_NATS_TLS_KEY=k.pem", `PINION_NATS_TLS_CERT: found "", expected a PEM file, together with PINION_NATS_TLS_KEY`},
 		{"PINION_LISTEN=0.0.0.0:4222", `PINION_LISTEN: found "0.0.0.0:4222", expected a loopback address and port; port 0 takes a free one`},
 		{"PINION_HTTP=8080", `PINION_HTTP: found "8080", expected host:port, or off`},
@@ -85,6 +89,13 @@ func TestBadConfig(t *testing.T) {
 				t.Errorf("got  %v\nwant %s", err, test.want)
 			}
 		})
+	}
+}
+
+func TestOneIdentity(t *testing.T) {
+	_, err := LoadConfig([]string{"PINION_NATS_CREDS=a", "PINION_NATS_NKEY=b"})
+	if want := "PINION_NATS_CREDS, PINION_NATS_NKEY: expected only one of them"; err == nil || err.Error() != want {
+		t.Errorf("got %v, want %s", err, want)
 	}
 }
 

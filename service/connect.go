@@ -2,12 +2,13 @@ package service
 
 import (
 	"context"
-	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"io"
 	"log/slog"
 	"net"
+	"os"
 	"strings"
 	"syscall"
 
@@ -34,16 +35,18 @@ func (e *BrokerError) Unwrap() error { return e.Err }
 
 // advice is what can be done about it, if that is known.
 func (e *BrokerError) advice() string {
-	_, unknown := errors.AsType[*tls.CertificateVerificationError](e.Err)
+	_, unknown := errors.AsType[x509.UnknownAuthorityError](e.Err)
 	switch {
 	case errors.Is(e.Err, nats.ErrNoServers):
 		return "start one there, or set " + Prefix + "NATS"
+	case errors.Is(e.Err, os.ErrDeadlineExceeded):
+		return "something listens there and says nothing: if it is a broker that waits for TLS, set handshake_first to auto there"
 	case unknown:
 		return "the authorities that its certificate is checked against are those of " + Prefix + "NATS_TLS_CA, or the system's if that is not set"
 	case refusedTLS(e.Err):
 		return "if it wants a client certificate, set " + Prefix + "NATS_TLS_CERT and " + Prefix + "NATS_TLS_KEY to one that it trusts"
 	case errors.Is(e.Err, nats.ErrAuthorization):
-		return "set " + Prefix + "NATS_CREDS, or user and password in " + Prefix + "NATS"
+		return "set one of " + Prefix + "NATS_CREDS, " + Prefix + "NATS_NKEY, " + Prefix + "NATS_USER and " + Prefix + "NATS_TOKEN_FILE, or user and password in " + Prefix + "NATS"
 	}
 	return ""
 }
@@ -64,7 +67,8 @@ func (c *Config) Connect(name string, log *slog.Logger) (*nats.Conn, error) {
 		return nil, err
 	}
 	urls := strings.ReplaceAll(c.NATS, " ", "")
-	nc, err := nats.Connect(urls, append(queue.ConnectOptions(name, log), credentials...)...)
+	options := append(queue.ConnectOptions(name, log), nats.CustomInboxPrefix(c.NATSInbox))
+	nc, err := nats.Connect(urls, append(options, credentials...)...)
 	if err != nil {
 		return nil, &BrokerError{URLs: redactURLs(urls), Err: err}
 	}
@@ -74,13 +78,17 @@ func (c *Config) Connect(name string, log *slog.Logger) (*nats.Conn, error) {
 // NewClient binds a producer to what is provisioned on the broker.
 func NewClient(ctx context.Context, nc *nats.Conn) (*queue.Client, error) {
 	client, err := queue.NewClient(ctx, nc, queue.ClientConfig{})
-	return client, advise(err)
+	return client, advise(nc, err)
 }
 
-// advise adds what to do about a broker on which something is missing.
-func advise(err error) error {
-	if errors.Is(err, queue.ErrNotProvisioned) {
+// advise adds what to do about a broker on which something is missing, or which doesn't let us hear its answers.
+func advise(nc *nats.Conn, err error) error {
+	refused, ok := errors.AsType[*queue.RefusedError](err)
+	switch {
+	case errors.Is(err, queue.ErrNotProvisioned):
 		return fmt.Errorf("%w; run: pinion provision", err)
+	case ok && refused.IsInbox(nc):
+		return fmt.Errorf("%w; set %sNATS_INBOX to a prefix that it may subscribe to", err, Prefix)
 	}
 	return err
 }

@@ -20,6 +20,7 @@ import (
 
 	"github.com/nats-io/jwt/v2"
 	"github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 	"github.com/nats-io/nkeys"
 
@@ -31,6 +32,11 @@ func secureBroker(t *testing.T, options *server.Options) (addr string) {
 	t.Helper()
 	options.Host, options.Port, options.JetStream, options.StoreDir = "127.0.0.1", server.RANDOM_PORT, true, t.TempDir()
 	options.NoLog, options.NoSigs, options.TLSTimeout = true, true, 10
+	return runBroker(t, options).Addr().String()
+}
+
+func runBroker(t *testing.T, options *server.Options) *server.Server {
+	t.Helper()
 	s, err := server.NewServer(options)
 	if err != nil {
 		t.Fatal(err)
@@ -43,7 +49,7 @@ func secureBroker(t *testing.T, options *server.Options) (addr string) {
 	if !s.ReadyForConnections(brokerStart) {
 		t.Fatal("broker isn't ready")
 	}
-	return s.Addr().String()
+	return s
 }
 
 // authority issues certificates for 127.0.0.1.
@@ -67,7 +73,10 @@ func (a *authority) issue(t *testing.T, name string, cert *x509.Certificate) (*x
 		t.Fatal(err)
 	}
 	cert.SerialNumber, cert.Subject = big.NewInt(1), pkix.Name{CommonName: a.file(name)}
-	cert.NotBefore, cert.NotAfter = time.Now().Add(-time.Hour), time.Now().Add(time.Hour)
+	cert.NotBefore = time.Now().Add(-time.Hour)
+	if cert.NotAfter.IsZero() {
+		cert.NotAfter = time.Now().Add(time.Hour)
+	}
 	parent, signer := a.cert, a.key
 	if parent == nil { // the authority itself
 		parent, signer = cert, key
@@ -102,9 +111,19 @@ func save(t *testing.T, path string, data []byte) {
 func (a *authority) tlsConfig(t *testing.T, mutual bool) *tls.Config {
 	t.Helper()
 	use := []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth}
+	past := time.Now().Add(-time.Minute)
 	a.issue(t, "server", &x509.Certificate{IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, ExtKeyUsage: use})
+	a.issue(t, "server-expired", &x509.Certificate{IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, ExtKeyUsage: use, NotAfter: past})
+	a.issue(t, "server-elsewhere", &x509.Certificate{DNSNames: []string{"nats.example.com"}, ExtKeyUsage: use})
 	a.issue(t, "client", &x509.Certificate{ExtKeyUsage: use})
-	pair, err := tls.LoadX509KeyPair(a.file("server.pem"), a.file("server.key"))
+	a.issue(t, "client-expired", &x509.Certificate{ExtKeyUsage: use, NotAfter: past})
+	return a.serverConfig(t, "server", mutual)
+}
+
+// serverConfig is that of a server with the given certificate.
+func (a *authority) serverConfig(t *testing.T, name string, mutual bool) *tls.Config {
+	t.Helper()
+	pair, err := tls.LoadX509KeyPair(a.file(name+".pem"), a.file(name+".key"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -151,6 +170,9 @@ func TestConnectTLS(t *testing.T) {
 	oneWay := secureBroker(t, &server.Options{TLS: true, TLSConfig: ours.tlsConfig(t, false)})
 	mutual := secureBroker(t, &server.Options{TLS: true, TLSConfig: ours.tlsConfig(t, true), TLSVerify: true})
 	plain := secureBroker(t, &server.Options{})
+	expired := secureBroker(t, &server.Options{TLS: true, TLSConfig: ours.serverConfig(t, "server-expired", false)})
+	elsewhere := secureBroker(t, &server.Options{TLS: true, TLSConfig: ours.serverConfig(t, "server-elsewhere", false)})
+	silent := secureBroker(t, &server.Options{TLS: true, TLSConfig: ours.tlsConfig(t, false), TLSHandshakeFirst: true})
 	theirs.tlsConfig(t, false)
 	save(t, ours.file("empty"), nil)
 
@@ -173,6 +195,13 @@ func TestConnectTLS(t *testing.T) {
 			[]string{ca, "PINION_NATS_TLS_CERT=" + theirs.file("client.pem"), "PINION_NATS_TLS_KEY=" + theirs.file("client.key")},
 			"broker tls://ADDR: * tls*" + wanted},
 		{"TLS to a broker without", "tls://ADDR", plain, []string{ca}, "broker tls://ADDR: nats: secure connection not available"},
+		{"expired certificate", "tls://ADDR", expired, []string{ca},
+			"broker tls://ADDR: nats: tls error: tls: failed to verify certificate: x509: certificate has expired or is not yet valid: current time * is after *"},
+		{"certificate of another host", "tls://ADDR", elsewhere, []string{ca},
+			"broker tls://ADDR: nats: tls error: tls: failed to verify certificate: x509: cannot validate certificate for 127.0.0.1 because it doesn't contain any IP SANs"},
+		{"the broker waits for TLS", "nats://ADDR", silent, []string{ca}, "broker nats://ADDR: read tcp *: i/o timeout; something listens there and says nothing: if it is a broker that waits for TLS, set handshake_first to auto there"},
+		{"expired client certificate", "tls://ADDR", mutual, []string{ca, "PINION_NATS_TLS_CERT=" + ours.file("client-expired.pem"), "PINION_NATS_TLS_KEY=" + ours.file("client-expired.key")},
+			"PINION_NATS_TLS_CERT: DIR/client-expired.pem: it expired at *Z, expected a PEM file, together with PINION_NATS_TLS_KEY"},
 		{"no such authority", "tls://ADDR", oneWay, []string{"PINION_NATS_TLS_CA=" + ours.file("none")},
 			"PINION_NATS_TLS_CA: DIR/none: no such file or directory, expected a PEM file with certificates"},
 		{"empty authority", "tls://ADDR", oneWay, []string{"PINION_NATS_TLS_CA=" + ours.file("empty")},
@@ -256,12 +285,15 @@ func userCreds(t *testing.T, account nkeys.KeyPair) []byte {
 	return file
 }
 
+// who is the advice for those whom the broker doesn't know.
+const who = "; set one of PINION_NATS_CREDS, PINION_NATS_NKEY, PINION_NATS_USER and PINION_NATS_TOKEN_FILE, or user and password in PINION_NATS"
+
 func TestConnectCreds(t *testing.T) {
 	addr, creds, foreign := credsBroker(t)
 	url, dir := "PINION_NATS=nats://"+addr, t.TempDir()
 	token, seed, _ := strings.Cut(string(creds), "------END NATS USER JWT------")
 	const expected = ", expected a file with a user's JWT and seed"
-	const unauthorized = "broker nats://ADDR: nats: Authorization Violation; set PINION_NATS_CREDS, or user and password in PINION_NATS"
+	const unauthorized = "broker nats://ADDR: nats: Authorization Violation" + who
 	for _, test := range []struct{ name, file, want string }{
 		{"good", string(creds), ""},
 		{"foreign", string(foreign), unauthorized},
@@ -292,6 +324,96 @@ func TestConnectPassword(t *testing.T) {
 	if err := provisions(t, "PINION_NATS=nats://me:secret@"+addr); err != nil {
 		t.Error(err)
 	}
-	refused(t, provisions(t, "PINION_NATS=nats://me:wrong@"+addr), "", addr,
-		"broker nats://***@ADDR: nats: Authorization Violation; set PINION_NATS_CREDS, or user and password in PINION_NATS")
+	refused(t, provisions(t, "PINION_NATS=nats://me:wrong@"+addr), "", addr, "broker nats://***@ADDR: nats: Authorization Violation"+who)
+
+	tests := []struct{ name, file, want string }{
+		{"good", "secret\n", ""},
+		{"bare", "secret", ""},
+		{"wrong", "wrong\n", "broker nats://ADDR: nats: Authorization Violation" + who},
+		{"empty", "\n", "PINION_NATS_PASSWORD_FILE: DIR/empty: nothing in it, expected a file with one line, together with PINION_NATS_USER"},
+		{"lines", "secret\nsecret\n", "PINION_NATS_PASSWORD_FILE: DIR/lines: several lines in it, expected a file with one line, together with PINION_NATS_USER"},
+		{"none", "", "PINION_NATS_PASSWORD_FILE: DIR/none: no such file or directory, expected a file with one line, together with PINION_NATS_USER"},
+	}
+	secretFiles(t, addr, tests, "PINION_NATS_USER=me", "PINION_NATS_PASSWORD_FILE=")
+}
+
+func TestConnectToken(t *testing.T) {
+	addr := secureBroker(t, &server.Options{Authorization: "secret"})
+	secretFiles(t, addr, []struct{ name, file, want string }{
+		{"good", "secret\n", ""},
+		{"wrong", "wrong\n", "broker nats://ADDR: nats: Authorization Violation" + who},
+		{"empty", "", "PINION_NATS_TOKEN_FILE: DIR/empty: nothing in it, expected a file with one line"},
+	}, "PINION_NATS_TOKEN_FILE=")
+}
+
+func TestConnectNkey(t *testing.T) {
+	user, public := pair(t, nkeys.CreateUser)
+	stranger, _ := pair(t, nkeys.CreateUser)
+	account, _ := pair(t, nkeys.CreateAccount)
+	seed := func(keys nkeys.KeyPair) string {
+		text, err := keys.Seed()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(text) + "\n"
+	}
+	addr := secureBroker(t, &server.Options{Nkeys: []*server.NkeyUser{{Nkey: public}}})
+	secretFiles(t, addr, []struct{ name, file, want string }{
+		{"good", seed(user), ""},
+		{"stranger", seed(stranger), "broker nats://ADDR: nats: Authorization Violation" + who},
+		{"public", public, "PINION_NATS_NKEY: DIR/public: no seed in it, expected a file with a user's seed"},
+		{"account", seed(account), "PINION_NATS_NKEY: DIR/account: the seed in it is no user's, expected a file with a user's seed"},
+	}, "PINION_NATS_NKEY=")
+}
+
+// secretFiles connects with each file, which the last variable names, and checks that no error holds what is in it.
+func secretFiles(t *testing.T, addr string, tests []struct{ name, file, want string }, env ...string) {
+	t.Helper()
+	dir := t.TempDir()
+	for _, test := range tests {
+		path := filepath.Join(dir, test.name)
+		if test.name != "none" {
+			save(t, path, []byte(test.file))
+		}
+		vars := append([]string{"PINION_NATS=nats://" + addr}, env...)
+		vars[len(vars)-1] += path
+		err := provisions(t, vars...)
+		if test.want != "" {
+			refused(t, err, dir, addr, test.want)
+		} else if err != nil {
+			t.Error(test.name, err)
+		}
+		if secret := strings.TrimSpace(test.file); err != nil && secret != "" && secret != test.name && strings.Contains(err.Error(), secret) {
+			t.Errorf("%s: the error tells the secret: %v", test.name, err)
+		}
+	}
+}
+
+// A password that is changed is read again when the connection is restored.
+func TestConnectReadsPasswordAgain(t *testing.T) {
+	options := &server.Options{Username: "me", Password: "first", Host: "127.0.0.1", Port: server.RANDOM_PORT, NoLog: true, NoSigs: true}
+	broker := runBroker(t, options)
+	file := filepath.Join(t.TempDir(), "password")
+	save(t, file, []byte("first\n"))
+	c, err := LoadConfig([]string{"PINION_NATS=" + broker.ClientURL(), "PINION_NATS_USER=me", "PINION_NATS_PASSWORD_FILE=" + file})
+	if err != nil {
+		t.Fatal(err)
+	}
+	nc, err := c.Connect("test", slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer nc.Close()
+	restored := nc.StatusChanged(nats.CONNECTED)
+	save(t, file, []byte("second\n"))
+	changed := options.Clone()
+	changed.Password = "second"
+	if err := broker.ReloadOptions(changed); err != nil { // which ends the connection
+		t.Fatal(err)
+	}
+	select {
+	case <-restored:
+	case <-time.After(patience):
+		t.Errorf("not connected again: %v", nc.LastError())
+	}
 }

@@ -4,13 +4,35 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
+	"strings"
+	"time"
 
 	"github.com/nats-io/jwt/v2"
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nkeys"
 )
+
+// checkIdentity returns a fault if it isn't clear as who to connect.
+func (c *Config) checkIdentity() (faults []error) {
+	if (c.NATSUser == "") != (c.NATSPass == "") {
+		faults = append(faults, fault(keyNamed("NATS_USER"), c.NATSUser))
+	}
+	set := []string{}
+	for _, v := range []struct{ env, value string }{
+		{"NATS_CREDS", c.NATSCreds}, {"NATS_NKEY", c.NATSNkey}, {"NATS_USER", c.NATSUser}, {"NATS_TOKEN_FILE", c.NATSToken},
+	} {
+		if v.value != "" {
+			set = append(set, Prefix+v.env)
+		}
+	}
+	if len(set) > 1 {
+		faults = append(faults, fmt.Errorf("%s: expected only one of them", strings.Join(set, ", ")))
+	}
+	return faults
+}
 
 // credentials are the options for the files that say who we are to the broker and whom we trust. All files are read here, so that
 // what is wrong with one is told by its variable; the connection reads them again whenever it is restored.
@@ -20,6 +42,28 @@ func (c *Config) credentials() (options []nats.Option, err error) {
 			return nil, err
 		}
 		options = append(options, nats.UserCredentials(c.NATSCreds))
+	}
+	if c.NATSNkey != "" {
+		if _, err := readVariable("NATS_NKEY", c.NATSNkey, checkNkey); err != nil {
+			return nil, err
+		}
+		nkey, err := nats.NkeyOptionFromSeed(c.NATSNkey)
+		if err != nil {
+			return nil, fmt.Errorf("%sNATS_NKEY: %s: %w", Prefix, c.NATSNkey, err)
+		}
+		options = append(options, nkey)
+	}
+	if c.NATSUser != "" {
+		if _, err := readVariable("NATS_PASSWORD_FILE", c.NATSPass, checkSecret); err != nil {
+			return nil, err
+		}
+		options = append(options, nats.UserInfoHandler(func() (string, string) { return c.NATSUser, secret(c.NATSPass) }))
+	}
+	if c.NATSToken != "" {
+		if _, err := readVariable("NATS_TOKEN_FILE", c.NATSToken, checkSecret); err != nil {
+			return nil, err
+		}
+		options = append(options, nats.TokenHandler(func() string { return secret(c.NATSToken) }))
 	}
 	if c.NATSCA != "" {
 		if _, err := readVariable("NATS_TLS_CA", c.NATSCA, checkCA); err != nil {
@@ -32,10 +76,7 @@ func (c *Config) credentials() (options []nats.Option, err error) {
 		if err != nil {
 			return nil, err
 		}
-		pair := func(cert []byte) error {
-			_, err := tls.X509KeyPair(cert, key)
-			return err
-		}
+		pair := func(cert []byte) error { return checkPair(cert, key) }
 		if _, err := readVariable("NATS_TLS_CERT", c.NATSCert, pair); err != nil {
 			return nil, err
 		}
@@ -71,6 +112,46 @@ func checkCreds(data []byte) error {
 	}
 	if _, err := nkeys.ParseDecoratedUserNKey(data); err != nil {
 		return errors.New("no user's seed in it")
+	}
+	return nil
+}
+
+// checkNkey, likewise.
+func checkNkey(data []byte) error {
+	keys, err := nkeys.ParseDecoratedNKey(data)
+	if err != nil {
+		return errors.New("no seed in it")
+	}
+	defer keys.Wipe()
+	if public, err := keys.PublicKey(); err != nil || !nkeys.IsValidPublicUserKey(public) {
+		return errors.New("the seed in it is no user's")
+	}
+	return nil
+}
+
+func checkSecret(data []byte) error {
+	switch line := strings.TrimRight(string(data), "\r\n"); {
+	case line == "":
+		return errors.New("nothing in it")
+	case strings.ContainsAny(line, "\r\n"):
+		return errors.New("several lines in it")
+	}
+	return nil
+}
+
+// secret is what a file holds now; if it can't be read any more, the broker refuses the empty one.
+func secret(path string) string {
+	data, _ := os.ReadFile(path)
+	return strings.TrimRight(string(data), "\r\n")
+}
+
+func checkPair(cert, key []byte) error {
+	pair, err := tls.X509KeyPair(cert, key)
+	if err != nil {
+		return err
+	}
+	if end := pair.Leaf.NotAfter; time.Now().After(end) {
+		return fmt.Errorf("it expired at %s", end.UTC().Format(time.RFC3339))
 	}
 	return nil
 }

@@ -19,6 +19,8 @@ var ErrNoWorker = errors.New("no such worker")
 
 // AskWorkers collects the answers of all workers for as long as it is told to, and returns them by name.
 func AskWorkers(ctx context.Context, nc *nats.Conn, listen time.Duration) ([]Status, error) {
+	ctx, stop := queue.Guard(ctx, nc, statusSubject)
+	defer stop()
 	inbox := nc.NewInbox()
 	sub, err := nc.SubscribeSync(inbox)
 	if err != nil {
@@ -54,11 +56,14 @@ func TellWorker(ctx context.Context, nc *nats.Conn, worker, verb string) (*Statu
 	if !queue.ValidToken(worker) {
 		return nil, fmt.Errorf("%w: %.80q", ErrNoWorker, worker)
 	}
-	msg, err := nc.RequestWithContext(ctx, verbSubject(worker, verb), nil)
+	subject := verbSubject(worker, verb)
+	ctx, stop := queue.Guard(ctx, nc, subject)
+	defer stop()
+	msg, err := nc.RequestWithContext(ctx, subject, nil)
 	if errors.Is(err, nats.ErrNoResponders) {
 		return nil, fmt.Errorf("%w: %s", ErrNoWorker, worker)
 	} else if err != nil {
-		return nil, fmt.Errorf("%s worker %s: %w", verb, worker, err)
+		return nil, fmt.Errorf("%s worker %s: %w", verb, worker, queue.Refusal(ctx, err))
 	}
 	var s Status
 	if err := json.Unmarshal(msg.Data, &s); err != nil {

@@ -209,7 +209,7 @@ func (s *Service) bind(ctx context.Context, spans *queue.SpanCollector, counts *
 		Spans:         spans,
 		Log:           s.log,
 	})
-	return advise(err)
+	return advise(s.nc, err)
 }
 
 func (s *Service) handler(counts *metrics) *handler {

@@ -7,6 +7,8 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"github.com/nats-io/nats.go"
+
 	"github.com/pinion-zk/pinion/queue"
 )
 
@@ -53,13 +55,16 @@ func findJob(a *app, client *queue.Client, id string) (*shownJob, error) {
 		return nil, err
 	}
 	letter, err := client.DeadLetter(a.ctx, id)
-	if err == nil {
+	switch {
+	case err == nil:
 		line := newDeadLine(letter)
 		s.Dead = &line
 		if s.History == nil {
 			s.History = letter.History
 		}
-	} else if !errors.Is(err, queue.ErrNoDeadLetter) {
+	case errors.Is(err, nats.ErrPermissionViolation): // only operators may read them
+		a.warnf("whether there is a dead letter: %v", err)
+	case !errors.Is(err, queue.ErrNoDeadLetter):
 		return nil, err
 	}
 	if s.Job == nil && s.Result == nil && s.Dead == nil {

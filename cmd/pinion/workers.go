@@ -8,6 +8,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/nats-io/nats.go"
+
 	"github.com/pinion-zk/pinion/queue"
 	"github.com/pinion-zk/pinion/service"
 )
@@ -38,11 +40,12 @@ func (workersList) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	paused, err := client.FleetPaused(a.ctx)
-	if err != nil {
+	switch paused, err := client.FleetPaused(a.ctx); {
+	case errors.Is(err, nats.ErrPermissionViolation): // only operators may look
+		a.warnf("whether the fleet is paused: %v", err)
+	case err != nil:
 		return err
-	}
-	if paused > 0 {
+	case paused > 0:
 		a.warnf("the fleet is paused for another %s", paused.Round(time.Second))
 	}
 	return a.print(workers, func(w io.Writer) {
