@@ -131,7 +131,7 @@ func TestRolePermissions(t *testing.T) {
 		{"list jobs", "publish", "$JS.API.DIRECT.GET.KV_pinion_state", "operator observer"},
 		{"take a lease", "publish", "$KV.pinion_state.lease.id", "worker"},
 		{"look a circuit up", "publish", "$JS.API.DIRECT.GET.OBJ_pinion_circuits.$O.pinion_circuits.M.id", "producer alice worker operator observer"},
-		{"read a circuit", "publish", "$JS.API.DIRECT.GET.OBJ_pinion_circuits", "worker operator"},
+		{"read a circuit", "publish", "$JS.API.DIRECT.GET.OBJ_pinion_circuits", "worker operator observer"},
 		{"register a circuit", "publish", "$O.pinion_circuits.M.id", "operator"},
 		{"store a circuit", "publish", "$O.pinion_circuits.C.id", "operator"},
 		{"ask for the workers", "publish", "pinion.status", "operator observer"},

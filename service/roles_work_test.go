@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -74,9 +75,10 @@ func TestRolesWork(t *testing.T) {
 		}
 	}
 	operatorConn, ops := connect(operator)
-	config := roleWorker(t, url)
-	registerAll(ctx, t, config, ops)
+	pushExample(ctx, t, ops)
 
+	config, err := LoadConfig(append(roleEnv(t, url, worker), "PINION_HTTP=off", "PINION_DATA="+t.TempDir(), "PINION_WORKER=w", "PINION_MEMORY=2GiB", "PINION_DEVICE=cpu"))
+	must("configure a worker", err)
 	s, err := Start(ctx, config, log)
 	must("start a worker", err)
 	ended := make(chan error, 1)
@@ -158,6 +160,9 @@ func TestRolesWork(t *testing.T) {
 	if r, err = client.Wait(ctx, "late"); err != nil || r.State != queue.Cancelled {
 		t.Errorf("cancelled: %+v, %v", r, err)
 	}
+	for state(ctx, t, js, queue.StreamJobs).Msgs > 0 { // until the worker has told of the last one's end
+		must("wait", pause(ctx, 10*time.Millisecond))
+	}
 
 	watching, eyes := connect(observer)
 	for role, c := range map[string]*queue.Client{operator: ops, observer: eyes} {
@@ -165,6 +170,10 @@ func TestRolesWork(t *testing.T) {
 		for st, err := range c.Jobs(ctx) {
 			must("jobs", err)
 			jobs = append(jobs, fmt.Sprint(st.ID, " ", st.State))
+		}
+		stored, err := c.StoredCircuits(ctx)
+		if err != nil || len(stored) != 1 || stored[0].Name != "multiplier" {
+			t.Errorf("%s lists the circuits %+v, %v", role, stored, err)
 		}
 		if got := strings.Join(jobs, ", "); got != "good done, bad failed, again failed, late cancelled" {
 			t.Errorf("%s lists %s", role, got)
@@ -208,51 +217,34 @@ func TestRolesWork(t *testing.T) {
 		}
 	}
 	// What was proven or cancelled left no witness: what is there are two failed ones.
-	if left := stored(ctx, t, js, "OBJ_"+queue.BucketWitness); left < 6<<20 || left > 6<<20+10_000 {
+	if left := state(ctx, t, js, "OBJ_"+queue.BucketWitness).Bytes; left < 6<<20 || left > 6<<20+10_000 {
 		t.Errorf("%d bytes of witnesses left", left)
 	}
 }
 
-// stored is the bytes in a stream.
-func stored(ctx context.Context, t *testing.T, js jetstream.JetStream, stream string) uint64 {
+// state is what a stream holds.
+func state(ctx context.Context, t *testing.T, js jetstream.JetStream, stream string) jetstream.StreamState {
 	t.Helper()
 	s, err := js.Stream(ctx, stream)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return s.CachedInfo().State.Bytes
+	return s.CachedInfo().State
 }
 
-// roleWorker is the configuration of a worker with that role and one circuit, multiplier.
-func roleWorker(t *testing.T, url string) *Config {
+// pushExample stores the circuit multiplier for workers to fetch.
+func pushExample(ctx context.Context, t *testing.T, client *queue.Client) {
 	t.Helper()
 	dir := t.TempDir()
-	c, err := LoadConfig(append(roleEnv(t, url, worker), "PINION_HTTP=off", "PINION_DATA="+dir, "PINION_WORKER=w", "PINION_MEMORY=2GiB", "PINION_DEVICE=cpu"))
-	if err != nil {
-		t.Fatal(err)
+	catalogue, err := circuit.OpenCatalogue(filepath.Join(dir, "catalogue"))
+	if err == nil {
+		err = circuits.Extract(dir, "multiplier", "bn128")
 	}
-	catalogue, err := c.OpenCatalogue()
-	if err != nil {
-		t.Fatal(err)
+	if err == nil {
+		_, err = catalogue.Add(ctx, "multiplier", circuit.Files{Zkey: filepath.Join(dir, circuits.Zkey)}, nil)
 	}
-	if err := circuits.Extract(dir, "multiplier", "bn128"); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := catalogue.Add(t.Context(), "multiplier", circuit.Files{Zkey: dir + "/" + circuits.Zkey}, nil); err != nil {
-		t.Fatal(err)
-	}
-	return c
-}
-
-func registerAll(ctx context.Context, t *testing.T, config *Config, client *queue.Client) {
-	t.Helper()
-	catalogue, err := config.OpenCatalogue()
-	if err != nil {
-		t.Fatal(err)
-	}
-	infos, err := catalogue.List()
-	for _, info := range infos {
-		err = errors.Join(err, RegisterCircuit(ctx, client, info, false))
+	if err == nil {
+		_, err = PushCircuit(ctx, client, catalogue, circuit.Ref{Name: "multiplier"}, false, func(string, int64, int64) {})
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -286,14 +278,19 @@ func TestRefusalIsTold(t *testing.T) {
 	}
 	another := record
 	another.Name = "d"
-	request := queue.Request{ID: "id", Circuit: "c", Witnesses: []queue.Source{queue.Wtns([]byte("wtns"))}}
+	request := queue.Request{ID: "new", Circuit: "c", Witnesses: []queue.Source{queue.Wtns([]byte("wtns"))}}
+	known := request
+	known.ID = "id"
+	if _, err := clients[operator].Submit(ctx, known); err != nil {
+		t.Fatal(err)
+	}
 	const publish, subscribe = "the broker refused: this user may not publish to ", "the broker refused: this user may not subscribe to "
 	for name, test := range map[string]struct {
 		do   func() error
 		want string
 	}{
-		"an observer submits":     {func() error { _, err := clients[observer].Submit(ctx, request); return err }, publish + "$KV.pinion_state.job.id"},
-		"a worker submits":        {func() error { _, err := clients[worker].Submit(ctx, request); return err }, publish + "pinion.job.normal.c.id"},
+		"an observer submits":     {func() error { _, err := clients[observer].Submit(ctx, request); return err }, publish + "$KV.pinion_state.job.new"},
+		"a worker submits":        {func() error { _, err := clients[worker].Submit(ctx, request); return err }, publish + "pinion.job.normal.c.new"},
 		"a worker listens":        {func() error { _, err := clients[worker].Wait(ctx, "id"); return err }, subscribe + "pinion.done.id"},
 		"an observer cancels":     {func() error { return clients[observer].Cancel(ctx, "id") }, publish + "$KV.pinion_state.job.id"},
 		"a worker cancels":        {func() error { return clients[worker].Cancel(ctx, "id") }, publish + "pinion.cancel.id"},
