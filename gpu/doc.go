@@ -44,7 +44,8 @@
 //
 // # When a device fails
 //
-// An error that wraps ErrFault, a panic, and a wrong number of proofs make a device unhealthy, and so does Executor.Condemn. Tasks
+// An error that wraps ErrFault, a panic, a wrong number of proofs, and longer silence than Executor.Patience allows make a device
+// unhealthy, and so does Executor.Condemn. Tasks
 // that have begun come to their end; those that wait, and all that come, get ErrUnhealthy. Nothing makes it healthy again: the
 // process has to be restarted.
 package gpu

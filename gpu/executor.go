@@ -29,6 +29,8 @@ type Executor struct {
 	finished chan *flight
 	stopped  chan struct{}
 	closeErr error // set before stopped is closed
+	patience time.Duration
+	hang     *time.Timer // runs while the device has something to do
 
 	mu    sync.Mutex // taken after queue.mu, if both
 	fault error
@@ -36,6 +38,7 @@ type Executor struct {
 
 	// Of the executor's goroutine only.
 	flights  int
+	inputs   int // in flight
 	keys     map[Key]*loaded
 	watchers sync.WaitGroup
 }
@@ -66,6 +69,7 @@ func NewExecutor(dev Device, queue int) (*Executor, error) {
 		stopped:  make(chan struct{}),
 		keys:     make(map[Key]*loaded),
 	}
+	e.hang = e.newHangTimer()
 	go e.work()
 	return e, nil
 }
@@ -247,6 +251,8 @@ func (e *Executor) start(requests []*request) {
 		return
 	}
 	e.flights++
+	e.inputs += len(f.task.Inputs)
+	e.alive(0)
 	e.keys[f.task.Key].flights++
 	e.watchers.Go(func() { e.watch(f) })
 }
@@ -294,13 +300,17 @@ func (e *Executor) finish(f *flight) {
 		e.mu.Unlock()
 	}
 	e.flights--
+	e.inputs -= len(f.task.Inputs)
+	e.alive(0)
 	e.keys[f.task.Key].flights--
 	f.end(proofs, timings, err)
 }
 
 // ask calls the device, and takes note of a fault.
 func (e *Executor) ask(call func() error) error {
+	e.alive(1)
 	err := guard(call)
+	e.alive(0)
 	if errors.Is(err, ErrFault) {
 		e.Condemn(err)
 	}

@@ -40,6 +40,7 @@ type Config struct {
 
 	Device     string        `env:"DEVICE" envDefault:"auto" doc:"device that proves; auto is the first CUDA device, or the CPU where there is none" form:"auto, cpu, or cuda:N for CUDA device number N"`
 	CUDALib    string        `env:"CUDA_LIB" doc:"library with the kernels for CUDA devices; when empty, libpinion_cuda.so beside the program or where libraries are" form:"a file"`
+	DeviceTime time.Duration `env:"DEVICE_TIMEOUT" envDefault:"10m" doc:"time that the device may take for one proof, or to load a circuit, before it is taken for hung: its jobs go to other workers then, and this one is unhealthy" form:"a duration from 1s to 24h, such as 10m"`
 	Synthesis  string        `env:"SYNTHESIS" envDefault:"auto" doc:"where the constraint vectors are computed: on the host into the pool's buffers, or by the device from the witness" form:"auto, host or device"`
 	Memory     Size          `env:"MEMORY" envDefault:"auto" doc:"memory budget; auto is the smaller of the cgroup limit and the memory available, less a margin" form:"auto, or a size such as 512MiB or 24GiB"`
 	Calculator Size          `env:"CALCULATOR_MEMORY" envDefault:"512MiB" doc:"memory that computing one witness from inputs may take; a job with inputs reserves it" form:"a size from 1MiB to 4GiB, such as 512MiB"`
@@ -143,6 +144,7 @@ func (c *Config) check(unparsed map[string]bool) (faults []error) {
 	names("PRELOAD", c.Preload)
 	names("ALLOW_FORGEABLE", c.Forgeable)
 	is(deviceForm.MatchString(c.Device), "DEVICE", c.Device)
+	is(c.DeviceTime >= time.Second && c.DeviceTime <= 24*time.Hour, "DEVICE_TIMEOUT", c.DeviceTime)
 	oneOf("SYNTHESIS", c.Synthesis, "auto", "host", "device")
 	is(c.Calculator >= 1<<20 && c.Calculator <= 4<<30, "CALCULATOR_MEMORY", c.Calculator)
 	is(c.Worker == "" || tokenForm.MatchString(c.Worker), "WORKER", c.Worker)

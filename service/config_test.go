@@ -27,7 +27,7 @@ func TestDefaults(t *testing.T) {
 	if !tokenForm.MatchString(c.Worker) {
 		t.Errorf("worker name %q", c.Worker)
 	}
-	if c.Jobs != 0 || c.AckWait != 30*time.Second || c.Memory != 0 || len(c.Replies) != 3 {
+	if c.Jobs != 0 || c.AckWait != 30*time.Second || c.DeviceTime != 10*time.Minute || c.Memory != 0 || len(c.Replies) != 3 {
 		t.Errorf("%+v", c)
 	}
 }
@@ -54,6 +54,7 @@ func TestBadConfig(t *testing.T) {
 		{"PINION_MEMORY=lots", `PINION_MEMORY: found "lots", expected auto, or a size such as 512MiB or 24GiB`},
 		{"PINION_MEMORY=-1GiB", `PINION_MEMORY: found "-1GiB", expected auto, or a size such as 512MiB or 24GiB`},
 		{"PINION_ACK_WAIT=30", `PINION_ACK_WAIT: found "30", expected a duration from 1s to 1h, such as 30s`},
+		{"PINION_DEVICE_TIMEOUT=0s", `PINION_DEVICE_TIMEOUT: found "0s", expected a duration from 1s to 24h, such as 10m`},
 		{"PINION_ACK_WAIT=10ms", `PINION_ACK_WAIT: found "10ms", expected a duration from 1s to 1h, such as 30s`},
 		{"PINION_DEVICE=cuda", `PINION_DEVICE: found "cuda", expected auto, cpu, or cuda:N for CUDA device number N`},
 		{"PINION_DEVICE=cuda:-1", `PINION_DEVICE: found "cuda:-1", expected auto, cpu, or cuda:N for CUDA device number N`},

@@ -30,8 +30,21 @@ type Prover struct {
 	hand     *hand
 }
 
-// NewProver opens the catalogue and the device, within the memory budget.
+// NewProver opens the device and the catalogue, within the memory budget.
 func (c *Config) NewProver(log *slog.Logger, tracer trace.Tracer) (*Prover, error) {
+	device, memory, err := c.openDevice(log)
+	if err != nil {
+		return nil, err
+	}
+	p, err := c.proverOn(device, memory, log, tracer)
+	if err != nil {
+		return nil, errors.Join(err, device.Close())
+	}
+	return p, nil
+}
+
+// proverOn makes a prover on a device, which is the prover's unless it fails.
+func (c *Config) proverOn(device gpu.Device, memory pool.Allocator, log *slog.Logger, tracer trace.Tracer) (*Prover, error) {
 	catalogue, err := c.OpenCatalogue()
 	if err != nil {
 		return nil, err
@@ -42,20 +55,16 @@ func (c *Config) NewProver(log *slog.Logger, tracer trace.Tracer) (*Prover, erro
 			return nil, fmt.Errorf("%sMEMORY=auto: %w", Prefix, err)
 		}
 	}
-	device, memory, err := c.openDevice(log)
-	if err != nil {
-		return nil, err
-	}
 	jobs, tasks := c.Jobs.limits(device.Info(), total)
 	messages := int64(jobs) * intakeBytes
 	if messages >= total {
-		return nil, errors.Join(fmt.Errorf("%sJOBS: the messages of %d jobs take %s, %sMEMORY is %s", Prefix, jobs, Size(messages), Prefix, Size(total)),
-			device.Close())
+		return nil, fmt.Errorf("%sJOBS: the messages of %d jobs take %s, %sMEMORY is %s", Prefix, jobs, Size(messages), Prefix, Size(total))
 	}
 	executor, err := gpu.NewExecutor(device, jobs)
 	if err != nil {
-		return nil, errors.Join(err, device.Close())
+		return nil, err
 	}
+	executor.Patience(c.DeviceTime)
 	p := &Prover{Catalogue: catalogue, budget: pool.NewBudget(total - messages), executor: executor, jobs: jobs, hand: newHand(tasks)}
 	p.budget.OnFault(func(err error) { log.Error("memory accounting", "error", err) })
 	p.pool = pool.NewPool(p.budget, memory)
