@@ -184,16 +184,19 @@ func pairs(n int) string {
 	return s.String()
 }
 
+// hostileResults are bytes that are no result, and what [DecodeResult] says about them.
+var hostileResults = []struct{ name, data, err string }{
+	{"nil", "\xc0", "queue: malformed result: found nil, expected a map"},
+	{"deep unknown field", "\x82\xa1v\x01\xa1x" + strings.Repeat("\x91", 100_000), "queue: malformed result: found nesting deeper than 8, expected one msgpack map"},
+	{"queued", "\x83\xa1v\x01\xa2id\xa1j\xa5state\xa6queued", `queue: malformed result: state: found "queued", expected done, failed, cancelled or expired`},
+	{"done without proofs", "\x83\xa1v\x01\xa2id\xa1j\xa5state\xa4done", "queue: malformed result: proofs: found 0 elements, expected proofs and no err in a result that is done"},
+	{"failed without err", "\x83\xa1v\x01\xa2id\xa1j\xa5state\xa6failed", "queue: malformed result: err: found 0 proofs, expected err and no proofs in a result that isn't done"},
+	{"odd public signals", "\x82\xa1v\x01\xa6proofs\x91\x82\xa5proof\xc4\x01p\xa6public\xc4\x01q", "queue: malformed result: proofs[0]: found a proof of 1 bytes and public signals of 1, expected a proof and public signals of 32 bytes each"},
+	{"NaN", "\x82\xa1v\x01\xa2ms\x81\xa5total\xcb\x7f\xf8\x00\x00\x00\x00\x00\x01", "queue: malformed result: ms.total: found a float out of range, expected milliseconds"},
+}
+
 func TestHostileResults(t *testing.T) {
-	for _, tt := range []struct{ name, data, err string }{
-		{"nil", "\xc0", "queue: malformed result: found nil, expected a map"},
-		{"deep unknown field", "\x82\xa1v\x01\xa1x" + strings.Repeat("\x91", 100_000), "queue: malformed result: found nesting deeper than 8, expected one msgpack map"},
-		{"queued", "\x83\xa1v\x01\xa2id\xa1j\xa5state\xa6queued", `queue: malformed result: state: found "queued", expected done, failed, cancelled or expired`},
-		{"done without proofs", "\x83\xa1v\x01\xa2id\xa1j\xa5state\xa4done", "queue: malformed result: proofs: found 0 elements, expected proofs and no err in a result that is done"},
-		{"failed without err", "\x83\xa1v\x01\xa2id\xa1j\xa5state\xa6failed", "queue: malformed result: err: found 0 proofs, expected err and no proofs in a result that isn't done"},
-		{"odd public signals", "\x82\xa1v\x01\xa6proofs\x91\x82\xa5proof\xc4\x01p\xa6public\xc4\x01q", "queue: malformed result: proofs[0]: found a proof of 1 bytes and public signals of 1, expected a proof and public signals of 32 bytes each"},
-		{"NaN", "\x82\xa1v\x01\xa2ms\x81\xa5total\xcb\x7f\xf8\x00\x00\x00\x00\x00\x01", "queue: malformed result: ms.total: found a float out of range, expected milliseconds"},
-	} {
+	for _, tt := range hostileResults {
 		if _, err := DecodeResult([]byte(tt.data)); err == nil || err.Error() != tt.err {
 			t.Errorf("%s: %v, want %q", tt.name, err, tt.err)
 		}
@@ -207,11 +210,32 @@ func TestHostileResults(t *testing.T) {
 	}
 }
 
+func TestHostileRecords(t *testing.T) {
+	long := "[" + strings.Repeat("{},", 300_000) + "{}]"
+	for _, tt := range []struct{ name, history, err string }{
+		{"no JSON", "[{", "queue: malformed status: history: found unexpected end of JSON input, expected JSON"},
+		{"long history", long, "queue: malformed status: history: found 900004 bytes, expected at most 65536"},
+	} {
+		e := newEncoder(0)
+		e.fieldMap([]field{number("v", version), text("id", "j"), text("state", "queued"), blob("history", []byte(tt.history))})
+		var err error
+		n := allocated(func() { _, err = decodeStatus(e.buf.Bytes()) })
+		if err == nil || err.Error() != tt.err {
+			t.Errorf("%s: %v, want %q", tt.name, err, tt.err)
+		}
+		if n > 4<<20 {
+			t.Errorf("%s: %d bytes allocated", tt.name, n)
+		}
+	}
+}
+
 func FuzzDecodeJob(f *testing.F) {
 	f.Add(EncodeJob(sample()))
-	f.Add([]byte("\x84" + jobHead + jobTail))
-	f.Add([]byte("\x81\xa6public\xdd\xff\xff\xff\xff"))
-	f.Add([]byte("\x81\xa1x" + strings.Repeat("\x91", 20) + "\xc0"))
+	for _, h := range hostileJobs() {
+		if len(h.data) < 4<<10 {
+			f.Add([]byte(h.data))
+		}
+	}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		j, err := DecodeJob(data)
 		if err != nil {
@@ -232,7 +256,12 @@ func FuzzDecodeJob(f *testing.F) {
 
 func FuzzDecodeResult(f *testing.F) {
 	f.Add(EncodeResult(sampleResult()))
-	f.Add(EncodeResult(&Result{ID: "j", State: Failed, Err: &Failure{Code: "c", Msg: "m"}}))
+	f.Add(EncodeResult(&Result{ID: "j", State: Failed, Err: &Failure{Code: "c", Msg: "m", Retry: true}}))
+	for _, h := range hostileResults {
+		if len(h.data) < 4<<10 {
+			f.Add([]byte(h.data))
+		}
+	}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		r, err := DecodeResult(data)
 		if err != nil {
@@ -241,23 +270,39 @@ func FuzzDecodeResult(f *testing.F) {
 			}
 			return
 		}
-		if _, err := DecodeResult(EncodeResult(r)); err != nil {
-			t.Errorf("%+v written again: %v", r, err)
-		}
+		r.Timings = Timings{} // less than a nanosecond may be lost each time
+		unchanged(t, r, EncodeResult, DecodeResult)
 	})
 }
 
 func FuzzDecodeProgress(f *testing.F) {
 	f.Add(EncodeProgress(&Progress{ID: "j", State: Running, Phase: PhaseWait, At: time.UnixMilli(1)}))
 	f.Add(encodeStatus(&Status{Progress: Progress{ID: "j", State: Queued}, History: []Attempt{{Worker: "w"}}}))
+	f.Add(encodeStatus(&Status{Progress: Progress{ID: "j", State: Running, Percent: 100}, Attempts: 1, Deferrals: 2, Deferred: "why", Subject: "s", Cancelled: true}))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		if _, err := DecodeProgress(data); err != nil && !errors.Is(err, ErrMalformed) {
+		if p, err := DecodeProgress(data); err == nil {
+			unchanged(t, p, EncodeProgress, DecodeProgress)
+		} else if !errors.Is(err, ErrMalformed) {
 			t.Errorf("error %v isn't ErrMalformed", err)
 		}
-		if _, err := decodeStatus(data); err != nil && !errors.Is(err, ErrMalformed) {
+		if st, err := decodeStatus(data); err == nil {
+			unchanged(t, st, encodeStatus, decodeStatus)
+		} else if !errors.Is(err, ErrMalformed) {
 			t.Errorf("error %v isn't ErrMalformed", err)
 		}
 	})
+}
+
+// unchanged expects what was read to be written and read without a change.
+func unchanged[T any](t *testing.T, v *T, encode func(*T) []byte, decode func([]byte) (*T, error)) {
+	t.Helper()
+	written := encode(v)
+	again, err := decode(written)
+	if err != nil {
+		t.Errorf("%+v written again: %v", v, err)
+	} else if !bytes.Equal(encode(again), written) {
+		t.Errorf("%+v became %+v", v, again)
+	}
 }
 
 func unhex(t *testing.T, s string) []byte {

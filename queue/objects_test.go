@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"testing"
 
 	"github.com/nats-io/nats.go"
@@ -181,27 +182,40 @@ func dropChunk(t *testing.T, c *Client, o *Object, i int) {
 	t.Fatal("no such chunk")
 }
 
-func TestQ20ObjectDeletedDuringTheRead(t *testing.T) {
+// What happens to an object while it is read: the error is typed, and nothing hangs.
+func TestQ11ObjectChangedDuringTheRead(t *testing.T) {
 	t.Parallel()
 	c := startBroker(t).client()
-	o := storeObject(t, c, "evicted", random(t, 2*readWindow*chunkBytes))
-	r, err := c.witness.open(ctx(t), o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := io.ReadFull(r, make([]byte, chunkBytes)); err != nil {
-		t.Fatal(err)
-	}
-	if err := c.witness.remove(ctx(t), o.Name); err != nil {
-		t.Fatal(err)
-	}
-	_, err = io.Copy(io.Discard, r)
-	var f *Failure
-	if !errors.As(err, &f) || f.Code != CodeWitnessMissing {
-		t.Errorf("%v, want %s", err, CodeWitnessMissing)
-	}
-	if err := r.Close(); err != nil {
-		t.Error(err)
+	for name, change := range map[string]func(o *Object) error{
+		"deleted": func(o *Object) error { return c.witness.remove(ctx(t), o.Name) },
+		"overwritten": func(o *Object) error {
+			_, err := nativeBucket(t, c).PutBytes(ctx(t), o.Name, make([]byte, o.Len))
+			return err
+		},
+		"robbed of a chunk": func(o *Object) error {
+			dropChunk(t, c, o, 2*readWindow-1)
+			return nil
+		},
+	} {
+		o := storeObject(t, c, "evicted", random(t, 2*readWindow*chunkBytes))
+		r, err := c.witness.open(ctx(t), o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := io.ReadFull(r, make([]byte, chunkBytes)); err != nil {
+			t.Fatal(err)
+		}
+		if err := change(o); err != nil {
+			t.Fatal(err)
+		}
+		_, err = io.Copy(io.Discard, r)
+		var f *Failure
+		if !errors.As(err, &f) || f.Code != CodeWitnessMissing {
+			t.Errorf("%s: %v, want %s", name, err, CodeWitnessMissing)
+		}
+		if err := r.Close(); err != nil {
+			t.Error(err)
+		}
 	}
 }
 
@@ -244,25 +258,63 @@ type failingReader struct{ err error }
 
 func (r *failingReader) Read([]byte) (int, error) { return 0, r.err }
 
+// A witness that goes, before the job or in the middle of it: the job ends as failed and says so, at once where it can't come back.
 func TestQ20WitnessGoneEndsTheJob(t *testing.T) {
 	t.Parallel()
-	b := startBroker(t)
-	nc := b.connect()
-	c, err := NewClient(ctx(t), nc, ClientConfig{InlineLimit: 1})
-	if err != nil {
-		t.Fatal(err)
+	for _, tt := range []struct {
+		name    string
+		before  func(c *Client, o *Object)
+		during  func(c *Client, o *Object)
+		attempt int
+		msg     string
+	}{
+		{"deleted before", remove(t), nothing, 1, "object %s: deleted"},
+		{"deleted during", nothing, remove(t), 2, "object %s: deleted"},
+		{"chunk gone", func(c *Client, o *Object) { dropChunk(t, c, o, 1) }, nothing, MaxAttempts, "object %s: found 7864320 of 8388608 bytes"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			b := startBroker(t)
+			c := b.client()
+			r := request("robbed")
+			r.Witnesses = []Source{Wtns(random(t, readWindow*chunkBytes))}
+			b.submit(c, r)
+			o, err := reference(r.ID, 0, r.Witnesses[0].wtns)
+			if err != nil {
+				t.Fatal(err)
+			}
+			tt.before(c, o)
+			b.startWorker(func(ctx context.Context, d *Delivery) (*Outcome, error) {
+				r, err := d.Open(ctx, 0)
+				if err != nil {
+					return nil, err
+				}
+				defer r.Close()
+				if _, err := io.ReadFull(r, make([]byte, 100)); err != nil {
+					return nil, err
+				}
+				tt.during(c, o)
+				_, err = io.Copy(io.Discard, r)
+				return nil, err
+			})
+			got := b.await(c, r.ID, Failed)
+			if want := fmt.Sprintf(tt.msg, o.Name); got.Err.Code != CodeWitnessMissing || got.Attempt != tt.attempt || !strings.HasPrefix(got.Err.Msg, want) {
+				t.Errorf("attempt %d: %v; want attempt %d: %s: %s", got.Attempt, got.Err, tt.attempt, CodeWitnessMissing, want)
+			}
+			b.awaitEmpty(c.js)
+			if l := b.deadLetters(c.js, r.ID); len(l) != 1 {
+				t.Errorf("%d dead letters", len(l))
+			}
+		})
 	}
-	r := request("robbed")
-	b.submit(c, r)
-	o, err := reference(r.ID, 0, r.Witnesses[0].wtns)
-	if err != nil {
-		t.Fatal(err)
+}
+
+func nothing(*Client, *Object) {}
+
+func remove(t *testing.T) func(*Client, *Object) {
+	return func(c *Client, o *Object) {
+		if err := c.witness.remove(t.Context(), o.Name); err != nil {
+			t.Error(err)
+		}
 	}
-	dropChunk(t, c, o, 0)
-	b.startWorker(proves)
-	got := b.await(c, r.ID, Failed)
-	if got.Err.Code != CodeWitnessMissing || got.Attempt != MaxAttempts {
-		t.Errorf("attempt %d: %v", got.Attempt, got.Err)
-	}
-	b.awaitEmpty(c.js)
 }

@@ -156,9 +156,7 @@ func decodeStatus(data []byte) (*Status, error) {
 		case "cancel":
 			s.Cancelled = d.bool()
 		case "history":
-			if err := json.Unmarshal(d.binary(), &s.History); err != nil && d.err == nil {
-				d.fail(err.Error(), "JSON")
-			}
+			s.History = decodeHistory(d)
 		default:
 			return s.Progress.decodeField(d, key)
 		}
@@ -170,8 +168,25 @@ func decodeStatus(data []byte) (*Status, error) {
 	return s, s.validate("status")
 }
 
-// maxHistory bounds the attempts that a record remembers.
-const maxHistory = 8
+// decodeHistory reads JSON, whose length bounds what it takes in memory.
+func decodeHistory(d *decoder) (history []Attempt) {
+	switch data := d.binary(); {
+	case len(data) > maxHistoryBytes:
+		d.fail(fmt.Sprintf("%d bytes", len(data)), fmt.Sprintf("at most %d", maxHistoryBytes))
+	case d.err == nil:
+		if err := json.Unmarshal(data, &history); err != nil {
+			d.fail(err.Error(), "JSON")
+		}
+	}
+	return history
+}
+
+const (
+	// maxHistory bounds the attempts that a record remembers.
+	maxHistory = 8
+	// maxHistoryBytes is far above what that many take.
+	maxHistoryBytes = 64 << 10
+)
 
 // begin notes that an attempt begins.
 func (s *Status) begin(worker, trace string, now time.Time) {
