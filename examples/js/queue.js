@@ -3,24 +3,34 @@ import { createHash } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { decode, encode } from "@msgpack/msgpack";
 import { jetstream, jetstreamManager } from "@nats-io/jetstream";
-import { Objm } from "@nats-io/obj";
-import { createInbox, headers } from "@nats-io/transport-node";
+import { createInbox, headers, nuid } from "@nats-io/transport-node";
 
 const sha256 = (bytes) => createHash("sha256").update(bytes).digest();
 
-// What a message can hold beside everything else in it: larger witnesses are uploaded.
+// What a message can hold beside everything else in it: larger witnesses are uploaded, in chunks.
 const inlineBytes = 900 * 1024;
+const chunkBytes = 512 * 1024;
+
+// last reads the last message of a subject by a direct get, which needs no right to anything else; null if there is none.
+async function last(nc, stream, subject) {
+  const { direct } = await jetstreamManager(nc, { checkAPI: false });
+  return direct.getMessage(stream, { last_by_subj: subject });
+}
+
+// An object is its chunks, and a message that describes it, whose subject has the name in base64url.
+const described = (bucket, name) => `$O.${bucket}.M.${base64url(name)}`;
+const base64url = (bytes) => Buffer.from(bytes).toString("base64").replaceAll("+", "-").replaceAll("/", "_");
 
 // circuitRef makes name@sha256 of a circuit's name, as its workers have registered it.
 export async function circuitRef(nc, name) {
   if (name.includes("@")) {
     return name;
   }
-  const record = await (await new Objm(nc).open("pinion_circuits")).info(`name.${name}`);
+  const record = await last(nc, "OBJ_pinion_circuits", described("pinion_circuits", `name.${name}`));
   if (!record) {
     throw new Error(`no worker has registered a circuit ${name}`);
   }
-  return `${name}@${record.metadata.digest}`;
+  return `${name}@${record.json().metadata.digest}`;
 }
 
 // prove submits a job of one witness and returns its result. It may be called again with the same arguments, also after an error or
@@ -45,11 +55,31 @@ async function place(nc, id, wtns) {
   }
   const sum = sha256(wtns);
   const obj = { name: `${id}.0.${sum.toString("hex")}`, len: wtns.length, sha256: sum };
-  const bucket = await new Objm(nc).open("pinion_witness");
-  if (!(await bucket.info(obj.name))) {
-    await bucket.putBlob({ name: obj.name, options: { max_chunk_size: 512 * 1024 } }, wtns);
-  }
+  await upload(nc, "pinion_witness", obj.name, wtns, sum);
   return { obj };
+}
+
+async function upload(nc, bucket, name, bytes, sum) {
+  const there = (await last(nc, `OBJ_${bucket}`, described(bucket, name)))?.json();
+  if (there && !there.deleted) {
+    return; // the name has the digest
+  }
+  const info = {
+    name,
+    bucket,
+    nuid: nuid.next(),
+    size: bytes.length,
+    chunks: Math.ceil(bytes.length / chunkBytes),
+    digest: `SHA-256=${base64url(sum)}`,
+    options: { max_chunk_size: chunkBytes },
+  };
+  const js = jetstream(nc);
+  for (let i = 0; i < bytes.length; i += chunkBytes) {
+    await js.publish(`$O.${bucket}.C.${info.nuid}`, bytes.subarray(i, i + chunkBytes)); // one at a time: the broker refuses a flood
+  }
+  const h = headers();
+  h.set("Nats-Rollup", "sub");
+  await js.publish(described(bucket, name), JSON.stringify(info), { headers: h });
 }
 
 async function publish(nc, subject, id, reply, body) {
@@ -86,9 +116,8 @@ function listen(nc, reply, heard) {
 
 // outcome is the result that is stored, or heard: what is sent to the reply subject may be lost, what is stored isn't.
 async function outcome(nc, id, told) {
-  const { direct } = await jetstreamManager(nc);
   for (;;) {
-    const msg = await direct.getMessage("PINION_RESULTS", { last_by_subj: `pinion.result.${id}` });
+    const msg = await last(nc, "PINION_RESULTS", `pinion.result.${id}`);
     const result = msg ? decode(msg.data) : await Promise.race([told, sleep(3000)]);
     if (result) {
       return result;
