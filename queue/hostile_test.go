@@ -15,7 +15,7 @@ import (
 
 // Hostile messages on the subjects of jobs, between the jobs of honest producers on the same worker.
 func TestQ17HostileMessagesAmongJobs(t *testing.T) {
-	if !fresh(t) {
+	if !alone(t) {
 		return
 	}
 	b := startBroker(t)
@@ -54,11 +54,11 @@ func TestQ17HostileMessagesAmongJobs(t *testing.T) {
 	}
 }
 
-// fresh runs the test in a process of its own, where no memory is left of other tests that what is measured could hide in, and reports
+// alone runs the test in a process of its own, where no memory is left of other tests that what is measured could hide in, and reports
 // whether this is that process.
-func fresh(t *testing.T) bool {
+func alone(t *testing.T) bool {
 	t.Helper()
-	const mark = "PINION_TEST_FRESH"
+	const mark = "PINION_TEST_ALONE"
 	if os.Getenv(mark) != "" {
 		return true
 	}
