@@ -56,8 +56,22 @@ func (c *Client) Status(ctx context.Context, id string) (*Status, error) {
 	if !ValidToken(id) {
 		return nil, ErrUnknownJob
 	}
-	st, _, err := c.status(ctx, id)
+	var st *Status
+	err := caughtUp(ctx, func() (err error) {
+		st, _, err = c.status(ctx, id)
+		return err
+	})
 	return st, err
+}
+
+// caughtUp reads once more, for a moment, if nothing is known of a job: it may
+// have been submitted just now, and a replica be behind.
+func caughtUp(ctx context.Context, read func() error) error {
+	for end := time.Now().Add(lagPause); ; pause(ctx, behindPause) {
+		if err := read(); !errors.Is(err, ErrUnknownJob) || ctx.Err() != nil || time.Now().After(end) {
+			return err
+		}
+	}
 }
 
 // Wait returns the job's result once there is one, also when it was there

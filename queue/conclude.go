@@ -122,7 +122,7 @@ func (t *task) store(ctx context.Context, r *Result) (*Result, []byte, error) {
 			return r, body, nil
 		case err == nil, refused && first:
 			var stored *Result
-			if stored, body, err = t.w.storedResult(ctx, t.id); err == nil {
+			if stored, body, err = t.w.resultNow(ctx, t.id); err == nil {
 				return stored, body, nil
 			}
 		}
@@ -223,11 +223,9 @@ func (t *task) ack(ctx context.Context, reason string) (err error) {
 	if reason != "" {
 		err = t.msg.TermWithReason(truncate(oneLine(reason), 200))
 	} else {
-		ctx, cancel := context.WithTimeout(ctx, requestTimeout)
-		defer cancel()
 		ctx, stop := Guard(ctx, t.w.nc, t.msg.Reply())
 		defer stop()
-		err = Refusal(ctx, t.msg.DoubleAck(ctx))
+		err = Refusal(ctx, patiently(ctx, func(ctx context.Context) error { return t.msg.DoubleAck(ctx) }))
 	}
 	if err != nil {
 		return fmt.Errorf("%w: ack: %w", errLeft, err)

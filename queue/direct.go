@@ -171,6 +171,24 @@ func (r *directReader) receive(ctx context.Context) (*nats.Msg, error) {
 	return nil, r.subscribe()
 }
 
+// behind reports, after the last message, that the leader knows of more: then
+// the reader has waited a moment, and goes on.
+func (r *directReader) behind(ctx context.Context, js jetstream.JetStream) (bool, error) {
+	last, err := leaderSequence(ctx, js, r.subject)
+	if err != nil || last < r.next {
+		return false, err
+	}
+	if r.stalls++; r.stalls >= maxStalls {
+		return false, fmt.Errorf("stream %s: a replica stays behind", r.stream)
+	}
+	pause(ctx, lagPause)
+	r.asked = false
+	return true, nil
+}
+
+// lagPause is how long a replica is given to catch up.
+const lagPause = 500 * time.Millisecond
+
 func (r *directReader) ask() error {
 	request, err := json.Marshal(struct {
 		Seq   uint64 `json:"seq"`

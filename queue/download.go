@@ -12,6 +12,7 @@ import (
 // objectReader reads an object's chunks.
 type objectReader struct {
 	ctx    context.Context
+	o      *objects
 	ref    *Object
 	chunks *directReader
 	rest   []byte // of the current chunk
@@ -25,7 +26,7 @@ func newObjectReader(ctx context.Context, o *objects, ref *Object, chunk string)
 	if err != nil {
 		return nil, fmt.Errorf("queue: read object %s: %w", ref.Name, err)
 	}
-	return &objectReader{ctx: ctx, ref: ref, chunks: chunks, sum: sha256.New()}, nil
+	return &objectReader{ctx: ctx, o: o, ref: ref, chunks: chunks, sum: sha256.New()}, nil
 }
 
 func (r *objectReader) Read(p []byte) (int, error) {
@@ -69,14 +70,29 @@ func (r *objectReader) advance() error {
 	return nil
 }
 
+// short decides what follows when there are no more chunks: the replica that
+// answers is behind, or the object was evicted or deleted. Nil: read on.
+func (r *objectReader) short() error {
+	behind, err := false, error(nil)
+	if r.o.asksLeader() {
+		behind, err = r.chunks.behind(r.ctx, r.o.js)
+	}
+	switch {
+	case err != nil:
+		return fmt.Errorf("queue: read object %s: after %d of %d bytes: %w", r.ref.Name, r.read, r.ref.Len, err)
+	case behind:
+		return nil
+	}
+	return &Failure{
+		Code: CodeWitnessMissing, Retry: true,
+		Msg: fmt.Sprintf("object %s: found %d of %d bytes", r.ref.Name, r.read, r.ref.Len),
+	}
+}
+
 // finish checks the whole.
 func (r *objectReader) finish() error {
 	if r.read < r.ref.Len {
-		// Evicted or deleted; or, on a cluster, a replica that is behind.
-		return &Failure{
-			Code: CodeWitnessMissing, Retry: true,
-			Msg: fmt.Sprintf("object %s: found %d of %d bytes", r.ref.Name, r.read, r.ref.Len),
-		}
+		return r.short()
 	}
 	if got := [32]byte(r.sum.Sum(nil)); got != r.ref.SHA256 {
 		return &Failure{Code: CodeWitnessDigest, Msg: fmt.Sprintf("object %s: found sha256 %x, expected %x", r.ref.Name, got, r.ref.SHA256)}

@@ -73,6 +73,8 @@ var (
 	// ErrCircuitDamaged: an object of the circuit isn't there, or isn't what
 	// it was when it was stored.
 	ErrCircuitDamaged = errors.New("queue: circuit is damaged in the bucket")
+	// ErrNoPlace: the broker, or its cluster, can't keep what is asked for.
+	ErrNoPlace = errors.New("queue: no place on the broker")
 	// ErrNotProvisioned: a stream, consumer or bucket is missing.
 	ErrNotProvisioned = errors.New("queue: not provisioned")
 	// ErrMalformed: bytes that are no message of this contract.

@@ -43,14 +43,21 @@ type broker struct {
 	srv  *server.Server
 }
 
-// startBroker starts and provisions a broker.
-func startBroker(t testing.TB) *broker {
+// newBroker starts a broker that nobody has provisioned.
+func newBroker(t testing.TB) *broker {
 	t.Helper()
 	b := &broker{t: t, opts: &server.Options{
 		Host: "127.0.0.1", Port: freePort(t), JetStream: true, StoreDir: t.TempDir(), NoLog: true, NoSigs: true,
 	}}
 	b.start()
 	t.Cleanup(func() { b.stop() })
+	return b
+}
+
+// startBroker starts and provisions a broker.
+func startBroker(t testing.TB) *broker {
+	t.Helper()
+	b := newBroker(t)
 	drift, err := Provision(ctx(t), b.js(), Options{AckWait: ackWait, MaxBytes: 256 << 20})
 	if err != nil || len(drift) != 0 {
 		t.Fatalf("Provision: drift %v, error %v", drift, err)

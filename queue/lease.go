@@ -33,27 +33,28 @@ func (e *heldError) Error() string { return fmt.Sprintf("queue: lease is held fo
 // claim takes the lease of a job, or returns a heldError.
 func (s *store) claim(ctx context.Context, id, worker string, ttl time.Duration) (*lease, error) {
 	l := &lease{s: s, subject: stateSubject(leaseKey(id)), holder: worker + " " + nuid.Next(), ttl: ttl}
-	err := l.write(ctx)
-	if err == nil || !isWrongSequence(err) {
-		return l, err
+	const tries = 3
+	for range tries {
+		err := l.write(ctx)
+		if err == nil || !isWrongSequence(err) {
+			return l, err
+		}
+		last, err := newest(ctx, s.js, stateStream, l.subject)
+		switch {
+		case errors.Is(err, jetstream.ErrMsgNotFound):
+			l.seq = 0 // it ended just now
+		case err != nil:
+			return nil, fmt.Errorf("queue: read lease of %s: %w", id, err)
+		case string(last.Data) == l.holder: // it was written, and the answer was lost
+			l.seq = last.Sequence
+			return l, nil
+		case !isMarker(last):
+			return nil, &heldError{left: leftOf(last, ttl)}
+		default:
+			l.seq = last.Sequence // released: a marker
+		}
 	}
-	last, err := lastMessage(ctx, s.nc, stateStream, l.subject)
-	switch {
-	case errors.Is(err, jetstream.ErrMsgNotFound):
-		// It ended just now; or a replica is behind, and the write fails.
-	case err != nil:
-		return nil, fmt.Errorf("queue: read lease of %s: %w", id, err)
-	case !isMarker(last):
-		return nil, &heldError{left: leftOf(last, ttl)}
-	default:
-		l.seq = last.Sequence // released: a marker
-	}
-	if err := l.write(ctx); isWrongSequence(err) {
-		return nil, &heldError{left: ttl}
-	} else if err != nil {
-		return nil, err
-	}
-	return l, nil
+	return nil, fmt.Errorf("queue: lease of %s: not taken in %d tries", id, tries)
 }
 
 // leftOf is how long a lease still lives, as far as the clocks of broker and
@@ -73,7 +74,7 @@ func (l *lease) renew(ctx context.Context) error {
 		return err
 	}
 	// Perhaps an earlier write of ours succeeded and its answer was lost.
-	last, err := lastMessage(ctx, l.s.nc, stateStream, l.subject)
+	last, err := newest(ctx, l.s.js, stateStream, l.subject)
 	switch {
 	case errors.Is(err, jetstream.ErrMsgNotFound):
 		return ErrLeaseLost

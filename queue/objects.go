@@ -43,10 +43,29 @@ func (o *objects) infoSubject(name string) string {
 	return "$O." + o.bucket + ".M." + base64.URLEncoding.EncodeToString([]byte(name))
 }
 
+// asksLeader reports that all who read the bucket may write to it, too, which
+// it takes to ask the leader. Circuits are read long after they were stored.
+func (o *objects) asksLeader() bool { return o.bucket == BucketWitness }
+
 // info looks an object up, or the trace of a deleted one.
-// jetstream.ErrObjectNotFound if there is neither.
+// jetstream.ErrObjectNotFound if there is neither, or if a replica is behind:
+// see infoNow.
 func (o *objects) info(ctx context.Context, name string) (*jetstream.ObjectInfo, error) {
 	msg, err := lastMessage(ctx, o.nc, o.stream(), o.infoSubject(name))
+	return readInfo(name, msg, err)
+}
+
+// infoNow is info as the leader knows it, if it may be asked.
+func (o *objects) infoNow(ctx context.Context, name string) (*jetstream.ObjectInfo, error) {
+	info, err := o.info(ctx, name)
+	if err == nil && !info.Deleted || !o.asksLeader() {
+		return info, err
+	}
+	msg, err := newest(ctx, o.js, o.stream(), o.infoSubject(name))
+	return readInfo(name, msg, err)
+}
+
+func readInfo(name string, msg *jetstream.RawStreamMsg, err error) (*jetstream.ObjectInfo, error) {
 	if errors.Is(err, jetstream.ErrMsgNotFound) {
 		return nil, jetstream.ErrObjectNotFound
 	} else if err != nil {
@@ -86,7 +105,7 @@ func (o *objects) list(ctx context.Context) ([]*jetstream.ObjectInfo, error) {
 
 // has reports whether the object is there with that many bytes.
 func (o *objects) has(ctx context.Context, name string, size int64) (bool, error) {
-	info, err := o.info(ctx, name)
+	info, err := o.infoNow(ctx, name)
 	if errors.Is(err, jetstream.ErrObjectNotFound) {
 		return false, nil
 	} else if err != nil {
@@ -143,7 +162,7 @@ func (o *objects) countChunks(ctx context.Context, id string) (uint64, error) {
 // remove deletes an object; one that isn't there is no error. What tells that
 // there was one stays for an hour.
 func (o *objects) remove(ctx context.Context, name string) error {
-	info, err := o.info(ctx, name)
+	info, err := o.infoNow(ctx, name)
 	switch {
 	case errors.Is(err, jetstream.ErrObjectNotFound):
 		return nil
@@ -187,10 +206,9 @@ func (o *objects) openSized(ctx context.Context, name string, size int64) (io.Re
 // the error comes instead of io.EOF, so nothing of it is to be used before.
 // Errors that are the object's fault are [*Failure].
 func (o *objects) open(ctx context.Context, ref *Object) (io.ReadCloser, error) {
-	info, err := o.info(ctx, ref.Name)
+	info, err := o.infoNow(ctx, ref.Name)
 	switch {
 	case errors.Is(err, jetstream.ErrObjectNotFound):
-		// On a cluster, the replica that was asked may be behind.
 		return nil, &Failure{Code: CodeWitnessMissing, Msg: fmt.Sprintf("object %s: not in bucket %s", ref.Name, o.bucket), Retry: true}
 	case err != nil:
 		return nil, err

@@ -9,63 +9,72 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// Options are what an operator may choose of the streams; the rest is the
-// contract.
-type Options struct {
-	Replicas  int                   // default 1
-	Storage   jetstream.StorageType // default FileStorage
-	AckWait   time.Duration         // default 30 s, at least 1 s; a lease lives twice as long
-	MaxJobs   int64                 // default 10,000 queued or in flight
-	MaxBytes  int64                 // of queued jobs; default 4 GiB
-	ResultAge time.Duration         // default 72 h
-	DeadAge   time.Duration         // default 14 days; also of uploaded witnesses
-}
-
-func (o Options) withDefaults() Options {
-	set(&o.Replicas, 1)
-	set(&o.AckWait, 30*time.Second)
-	set(&o.MaxJobs, 10_000)
-	set(&o.MaxBytes, 4<<30)
-	set(&o.ResultAge, 72*time.Hour)
-	set(&o.DeadAge, 14*24*time.Hour)
-	return o
-}
-
-// set gives a field that is zero its default.
-func set[T comparable](field *T, value T) {
-	var zero T
-	if *field == zero {
-		*field = value
-	}
-}
-
 // Provision creates what is missing and compares what is there. It never
 // changes what it finds: the drift is returned for the operator to judge.
-// It may run again at any time, and by several at once.
+// It may run again at any time, and by several at once. ErrNoPlace if the
+// broker can't keep what is asked for.
 func Provision(ctx context.Context, js jetstream.JetStream, o Options) ([]Drift, error) {
+	if err := o.Validate(); err != nil {
+		return nil, err
+	}
 	ctx, stop := Guard(ctx, js.Conn(), "$JS.API.")
 	defer stop()
-	drift, err := provision(ctx, js, o.withDefaults())
-	return drift, Refusal(ctx, err)
+	if err := create(ctx, js, o); err != nil {
+		return nil, Refusal(ctx, err)
+	}
+	return Compare(ctx, js, o)
 }
 
-func provision(ctx context.Context, js jetstream.JetStream, o Options) ([]Drift, error) {
-	if o.AckWait < time.Second {
-		return nil, fmt.Errorf("queue: ack wait %s: expected at least 1s", o.AckWait)
+// create makes what is missing.
+func create(ctx context.Context, js jetstream.JetStream, o Options) error {
+	if jobs, err := js.Stream(ctx, StreamJobs); err == nil {
+		o = o.like(jobs.CachedInfo().Config)
 	}
+	o = o.withDefaults()
 	for _, cfg := range o.streams() {
-		_, err := js.CreateStream(ctx, cfg)
+		err := patiently(ctx, func(ctx context.Context) error {
+			_, err := js.CreateStream(ctx, cfg)
+			return err
+		})
 		if err != nil && !errors.Is(err, jetstream.ErrStreamNameAlreadyInUse) {
-			return nil, fmt.Errorf("queue: create stream %s: %w", cfg.Name, err)
+			return fmt.Errorf("queue: create stream %s: %w", cfg.Name, placed(err, cfg))
 		}
 	}
 	for _, cfg := range o.consumers() {
-		_, err := js.CreateConsumer(ctx, StreamJobs, cfg)
+		err := patiently(ctx, func(ctx context.Context) error {
+			_, err := js.CreateConsumer(ctx, StreamJobs, cfg)
+			return err
+		})
 		if err != nil && !errors.Is(err, jetstream.ErrConsumerExists) {
-			return nil, fmt.Errorf("queue: create consumer %s: %w", cfg.Durable, err)
+			return fmt.Errorf("queue: create consumer %s: %w", cfg.Durable, err)
 		}
 	}
-	return compare(ctx, js, o)
+	return nil
+}
+
+// placed tells a stream that the broker has no place for from other errors,
+// and says why not.
+func placed(err error, cfg jetstream.StreamConfig) error {
+	api, ok := errors.AsType[*jetstream.APIError](err)
+	if !ok {
+		return err
+	}
+	const (
+		noPeers       = 10005
+		noResources   = 10023
+		noMemory      = 10028
+		noStorage     = 10047
+		singleReplica = 10074
+	)
+	switch api.ErrorCode {
+	case singleReplica:
+		return fmt.Errorf("%w: %d replicas on a single server, which keeps 1: %w", ErrNoPlace, cfg.Replicas, err)
+	case noPeers:
+		return fmt.Errorf("%w: %d replicas, for which the cluster has too few servers with room: %w", ErrNoPlace, cfg.Replicas, err)
+	case noResources, noMemory, noStorage:
+		return fmt.Errorf("%w: up to %d bytes of it: %w", ErrNoPlace, max(cfg.MaxBytes, 0), err)
+	}
+	return err
 }
 
 // streams are the streams of the contract, those behind the buckets too.
@@ -112,9 +121,9 @@ func (o Options) streams() []jetstream.StreamConfig {
 		AllowDirect:       true,
 		DenyDelete:        true,
 		AllowMsgTTL:       true,
-	}, bucket(BucketWitness, o.DeadAge), bucket(BucketCircuits, 0)}
+	}, bucket(BucketWitness, o.WitnessAge), bucket(BucketCircuits, 0)}
 	for i := range streams {
-		streams[i].Storage, streams[i].Replicas = o.Storage, o.Replicas
+		streams[i].Storage, streams[i].Replicas = o.Storage.broker(), o.Replicas
 	}
 	return streams
 }

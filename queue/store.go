@@ -1,6 +1,7 @@
 package queue
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"errors"
@@ -40,14 +41,6 @@ const stateStream = "KV_" + BucketState
 
 func stateSubject(key string) string { return "$KV." + BucketState + "." + key }
 
-// publish stores a message through JetStream.
-func publish(ctx context.Context, js jetstream.JetStream, msg *nats.Msg, opts ...jetstream.PublishOpt) (*jetstream.PubAck, error) {
-	ctx, stop := Guard(ctx, js.Conn(), msg.Subject)
-	defer stop()
-	ack, err := js.PublishMsg(ctx, msg, opts...)
-	return ack, Refusal(ctx, err)
-}
-
 // consumer looks up the consumer of a lane.
 func (s *store) consumer(ctx context.Context, p Priority) (c jetstream.Consumer, err error) {
 	err = s.ofConsumer(ctx, p, func(ctx context.Context) error {
@@ -61,7 +54,7 @@ func (s *store) consumer(ctx context.Context, p Priority) (c jetstream.Consumer,
 func (s *store) ofConsumer(ctx context.Context, p Priority, ask func(context.Context) error) error {
 	ctx, stop := Guard(ctx, s.nc, "$JS.API.CONSUMER.")
 	defer stop()
-	if err := ask(ctx); err != nil {
+	if err := patiently(ctx, ask); err != nil {
 		return unprovisioned("consumer "+p.Consumer(), Refusal(ctx, err))
 	}
 	return nil
@@ -75,9 +68,20 @@ func unprovisioned(what string, err error) error {
 	return fmt.Errorf("queue: %s: %w", what, err)
 }
 
-// storedResult reads the result of a job, or ErrNoResult.
+// storedResult reads the result of a job, or ErrNoResult, which a replica says
+// that is behind, too: see resultNow.
 func (s *store) storedResult(ctx context.Context, id string) (*Result, []byte, error) {
 	msg, err := lastMessage(ctx, s.nc, StreamResults, ResultSubject(id))
+	return readResult(id, msg, err)
+}
+
+// resultNow is storedResult as the leader knows it. For workers.
+func (s *store) resultNow(ctx context.Context, id string) (*Result, []byte, error) {
+	msg, err := newest(ctx, s.js, StreamResults, ResultSubject(id))
+	return readResult(id, msg, err)
+}
+
+func readResult(id string, msg *jetstream.RawStreamMsg, err error) (*Result, []byte, error) {
 	if errors.Is(err, jetstream.ErrMsgNotFound) {
 		return nil, nil, ErrNoResult
 	} else if err != nil {
@@ -88,9 +92,20 @@ func (s *store) storedResult(ctx context.Context, id string) (*Result, []byte, e
 }
 
 // status reads a job's record and its revision, or ErrUnknownJob: somebody may
-// have deleted it, which has a revision too.
+// have deleted it, which has a revision too. A replica that is behind knows an
+// older one, or none: see statusNow.
 func (s *store) status(ctx context.Context, id string) (*Status, uint64, error) {
 	record, err := lastMessage(ctx, s.nc, stateStream, stateSubject(jobKey(id)))
+	return readStatus(id, record, err)
+}
+
+// statusNow is status as the leader knows it. For who may write records.
+func (s *store) statusNow(ctx context.Context, id string) (*Status, uint64, error) {
+	record, err := newest(ctx, s.js, stateStream, stateSubject(jobKey(id)))
+	return readStatus(id, record, err)
+}
+
+func readStatus(id string, record *jetstream.RawStreamMsg, err error) (*Status, uint64, error) {
 	switch {
 	case errors.Is(err, jetstream.ErrMsgNotFound):
 		return nil, 0, ErrUnknownJob
@@ -117,7 +132,7 @@ func (s *store) register(ctx context.Context, id, subject string, digest [32]byt
 	revision, err := s.write(ctx, st, 0)
 	if isWrongSequence(err) {
 		var there *Status
-		there, revision, err = s.status(ctx, id)
+		there, revision, err = s.statusNow(ctx, id)
 		switch {
 		case err == nil:
 			return there, revision, there.conflict(subject, digest)
@@ -167,7 +182,7 @@ func (s *store) updateFrom(ctx context.Context, id string, st *Status, revision 
 	for {
 		if !known {
 			var err error
-			if st, revision, err = s.status(ctx, id); err != nil {
+			if st, revision, err = s.statusNow(ctx, id); err != nil {
 				return nil, 0, err
 			}
 			if err := change(st); err != nil {
@@ -181,8 +196,21 @@ func (s *store) updateFrom(ctx context.Context, id string, st *Status, revision 
 		case !isWrongSequence(err):
 			return st, 0, fmt.Errorf("queue: update record of %s: %w", id, err)
 		}
+		if written := s.written(ctx, st); written > 0 {
+			return st, written, nil
+		}
 		known = false
 	}
+}
+
+// written is the revision of a record that is exactly this one, 0 if it isn't:
+// then it was written after all, and the broker's answer was lost.
+func (s *store) written(ctx context.Context, st *Status) uint64 {
+	last, err := newest(ctx, s.js, stateStream, stateSubject(jobKey(st.ID)))
+	if err != nil || !bytes.Equal(last.Data, encodeStatus(st)) {
+		return 0
+	}
+	return last.Sequence
 }
 
 // write stores a record whose last revision is the given one, 0 for none.

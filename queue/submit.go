@@ -239,7 +239,9 @@ func (c *Client) upload(ctx context.Context, job *Job, r *Request, uploads []int
 			return err
 		}
 		if !there {
-			err = c.witness.put(ctx, o.Name, o.SHA256, sectionFromStart(r.Witnesses[i].wtns), func(n int64) { report(done + n) })
+			err = patiently(ctx, func(context.Context) error { // each chunk has its own time
+				return c.witness.put(ctx, o.Name, o.SHA256, sectionFromStart(r.Witnesses[i].wtns), func(n int64) { report(done + n) })
+			})
 			if err != nil {
 				return err
 			}

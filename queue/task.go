@@ -97,14 +97,14 @@ func (t *task) process(ctx context.Context) error {
 	invalid := t.read()
 	stored := t.w.lookUp(ctx, t.id) // while the record is read
 	st, revision, err := t.w.registered(ctx, t.id, t.msg.Subject(), t.digest)
-	found := <-stored
+	before := <-stored
 	switch {
 	case errors.Is(err, ErrIDConflict):
 		return t.conflict(ctx)
 	case err != nil:
 		return t.postpone(err)
 	}
-	if concluded, err := t.concluded(ctx, found); concluded || err != nil {
+	if concluded, err := t.concluded(ctx, before); concluded || err != nil {
 		return err
 	}
 	switch {
@@ -125,8 +125,8 @@ func (t *task) process(ctx context.Context) error {
 		return t.postpone(err)
 	}
 	if t.delivered > 1 { // its holder may have finished while we asked
-		found = <-t.w.lookUp(t.claimed.ctx, t.id)
-		if concluded, err := t.concluded(t.claimed.ctx, found); concluded || err != nil {
+		r, body, err := t.w.resultNow(t.claimed.ctx, t.id)
+		if concluded, err := t.concluded(t.claimed.ctx, found{r, body, err}); concluded || err != nil {
 			return err
 		}
 	}

@@ -89,7 +89,8 @@ func (u *upload) chunks(ctx context.Context, r io.Reader) error {
 			return err
 		}
 		if n > 0 {
-			ack, err := u.o.js.PublishMsgAsync(&nats.Msg{Subject: u.o.chunkSubject(u.id), Data: buf[:n]})
+			// Without the library's retries: they would store it behind the next.
+			ack, err := u.o.js.PublishMsgAsync(&nats.Msg{Subject: u.o.chunkSubject(u.id), Data: buf[:n]}, jetstream.WithRetryAttempts(0))
 			if err != nil {
 				return err
 			}

@@ -38,7 +38,11 @@ func (c *Client) watch(ctx context.Context, id string, yield func(Status, error)
 		return fmt.Errorf("queue: watch %s: %w", id, err)
 	}
 	defer func() { _ = sub.Unsubscribe() }()
-	news, err := c.standing(ctx, id)
+	var news *Status
+	err = caughtUp(ctx, func() (err error) {
+		news, err = c.standing(ctx, id)
+		return err
+	})
 	for ; err == nil; news, err = w.next(ctx) {
 		if news.olderThan(w.last) {
 			continue

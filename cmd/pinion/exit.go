@@ -84,7 +84,7 @@ func jobExit(err *engine.Error) int {
 
 func isUnavailable(err error) bool {
 	return isOneOf(err, context.DeadlineExceeded, nats.ErrTimeout, nats.ErrPermissionViolation, nats.ErrConnectionClosed, nats.ErrNoResponders,
-		queue.ErrNotProvisioned, queue.ErrQueueFull, queue.ErrNoResult, gpu.ErrNoLibrary, gpu.ErrNoCard, gpu.ErrInUse, gpu.ErrMemory, gpu.ErrFault) ||
+		queue.ErrNotProvisioned, queue.ErrNoPlace, queue.ErrQueueFull, queue.ErrNoResult, gpu.ErrNoLibrary, gpu.ErrNoCard, gpu.ErrInUse, gpu.ErrMemory, gpu.ErrFault) ||
 		isA[*pool.ExceedsError](err) || isA[*service.BrokerError](err) || isA[*gpu.VersionError](err)
 }
 

@@ -227,11 +227,47 @@ func TestProvision(t *testing.T) {
 		}
 	}
 	o := pinion(t, append(env, "PINION_ACK_WAIT=7s"), "provision")
-	if want := "pinion: 3 differences on the broker; none was changed\n"; o.code != exitFailure || o.stderr != want {
+	if want := "pinion: 3 differences on the broker; none was changed, which --update does\n"; o.code != exitFailure || o.stderr != want {
 		t.Errorf("exit code %d: %s", o.code, o.stderr)
 	}
 	if want := "consumer pinion-high: "; !strings.HasPrefix(o.stdout, want) || strings.Count(o.stdout, "\n") != 3 {
 		t.Errorf("printed %s", o.stdout)
+	}
+	must(t, pinion(t, append(env, "PINION_ACK_WAIT=7s"), "provision", "--update"))
+	must(t, pinion(t, env, "provision", "--update"))
+	o = pinion(t, env, "provision", "--max-jobs", "5", "--max-bytes", "1MiB", "--result-age", "1h", "--dead-age", "2h", "--witness-age", "3h", "--storage", "memory")
+	want := `stream PINION_JOBS: max_bytes is 4294967296, expected 1048576
+stream PINION_JOBS: max_msgs is 10000, expected 5
+stream PINION_JOBS: storage is "file", expected "memory"
+stream PINION_RESULTS: max_age is 72h0m0s, expected 1h0m0s
+stream PINION_RESULTS: storage is "file", expected "memory"
+stream PINION_DEAD: max_age is 336h0m0s, expected 2h0m0s
+stream PINION_DEAD: storage is "file", expected "memory"
+stream KV_pinion_state: storage is "file", expected "memory"
+stream OBJ_pinion_witness: max_age is 336h0m0s, expected 3h0m0s
+stream OBJ_pinion_witness: storage is "file", expected "memory"
+stream OBJ_pinion_circuits: storage is "file", expected "memory"
+consumer pinion-high: max_ack_pending is 10000, expected 5
+consumer pinion-normal: max_ack_pending is 10000, expected 5
+consumer pinion-low: max_ack_pending is 10000, expected 5
+`
+	if o.code != exitFailure || o.stdout != want {
+		t.Errorf("exit code %d: %s%s", o.code, o.stdout, o.stderr)
+	}
+	o = pinion(t, env, "provision", "--max-jobs", "5", "--storage", "memory", "--update")
+	if want := "pinion: 6 differences on the broker are left, which it can't change\n"; o.code != exitFailure || o.stderr != want {
+		t.Errorf("exit code %d: %s", o.code, o.stderr)
+	}
+	if out := must(t, pinion(t, env, "provision", "--max-jobs", "5")); out != "" {
+		t.Errorf("printed %q", out)
+	}
+	o = pinion(t, env, "provision", "--result-age", "1m")
+	if want := "pinion: queue: age of results: found 1m0s, expected at least 2m0s\n"; o.code != exitUsage || o.stderr != want {
+		t.Errorf("exit code %d: %s", o.code, o.stderr)
+	}
+	o = pinion(t, []string{"PINION_NATS=" + startBroker(t)}, "provision", "--replicas", "3")
+	if want := "pinion: queue: create stream PINION_JOBS: queue: no place on the broker: 3 replicas on a single server, which keeps 1: "; o.code != exitUnavailable || !strings.HasPrefix(o.stderr, want) {
+		t.Errorf("exit code %d: %s", o.code, o.stderr)
 	}
 	// A producer finds the circuits by name before there is any worker.
 	input := write(t, "input.json", []byte(`{"a": 3, "b": 5}`))
