@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"testing"
+	"time"
 
 	"github.com/pinion-zk/pinion/circuit"
 	"github.com/pinion-zk/pinion/groth16"
@@ -130,6 +131,14 @@ func TestCalculatorMemoryIsReserved(t *testing.T) {
 	if err := <-done; err != nil {
 		t.Error(err)
 	}
+}
+
+// A calculation that takes longer than the limit ends, for good, and gives all back.
+func TestCalculatorTimeIsLimited(t *testing.T) {
+	r := newRig(t, withConfig(func(c *Config) { c.CalculatorTime = time.Nanosecond }))
+	req := Request{Circuit: named("multiplier-bn128"), Witnesses: []Witness{{Inputs: []byte(`{"a":3,"b":5}`)}}}
+	expectText(t, r.fails(context.Background(), req, CodeCalculator, false), "calculator: witness 0: no witness after 1ns, which is the limit")
+	r.idle()
 }
 
 func TestTooLargeForTheDevice(t *testing.T) {

@@ -1,6 +1,8 @@
 package engine
 
 import (
+	"time"
+
 	"go.opentelemetry.io/otel"
 	"go.opentelemetry.io/otel/trace"
 
@@ -20,6 +22,7 @@ type Config struct {
 	Synthesis        gpu.Synthesis // where the matrices are multiplied with the witness; default: what the device is best given
 	AllowForgeable   []string      // names of circuits that are served although their key has no phase-2 contribution
 	CalculatorMemory int64         // bytes reserved for a witness calculation: the catalogue's limit; default 1 GiB
+	CalculatorTime   time.Duration // how long the calculation of one witness may take; default 10 minutes
 
 	Tracer trace.Tracer // default: OpenTelemetry's global one
 }
@@ -33,6 +36,9 @@ func (c Config) withDefaults() Config {
 	}
 	if c.CalculatorMemory <= 0 {
 		c.CalculatorMemory = 1 << 30
+	}
+	if c.CalculatorTime <= 0 {
+		c.CalculatorTime = 10 * time.Minute
 	}
 	if c.Tracer == nil {
 		c.Tracer = otel.Tracer("github.com/pinion-zk/pinion/engine")

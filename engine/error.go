@@ -18,7 +18,7 @@ const (
 	CodeForgeable      Code = "forgeable_circuit" // the circuit's key has no phase-2 contribution, and isn't allowed by name
 	CodeTooLarge       Code = "too_large"         // the job needs more memory than there is in all
 	CodeMemory         Code = "memory"            // the device found less memory than it said that it has: others use it too
-	CodeCalculator     Code = "calculator"        // inputs were sent, but the circuit has no witness calculator that runs
+	CodeCalculator     Code = "calculator"        // inputs were sent, but the circuit has no witness calculator that runs, or it exceeded the limits
 	CodeDeviceFault    Code = "device_fault"      // the device failed or answered wrongly
 	CodeCancelled      Code = "cancelled"         // the job's context was cancelled
 	CodeDeadline       Code = "deadline"          // the deadline of the job's context passed

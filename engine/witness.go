@@ -32,11 +32,17 @@ func (j *Job) calculate(ctx context.Context, inputs, words []byte) error {
 	if err != nil {
 		return err
 	}
+	limit := j.engine.config.CalculatorTime
+	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("no witness after %s, which is the limit", limit))
+	defer cancel()
 	err = calculator.Calculate(ctx, inputs, words)
 	var input *circuit.InputError
 	var assert *circuit.AssertError
-	if err == nil || errors.As(err, &input) || errors.As(err, &assert) {
+	switch {
+	case err == nil, errors.As(err, &input), errors.As(err, &assert):
 		return err
+	case ctx.Err() != nil:
+		err = context.Cause(ctx)
 	}
 	return fail(CodeCalculator, false, err)
 }

@@ -44,6 +44,7 @@ type Config struct {
 	Synthesis  string        `env:"SYNTHESIS" envDefault:"auto" doc:"where the constraint vectors are computed: on the host into the pool's buffers, or by the device from the witness" form:"auto, host or device"`
 	Memory     Size          `env:"MEMORY" envDefault:"auto" doc:"memory budget; auto is the smaller of the cgroup limit and the memory available, less a margin" form:"auto, or a size such as 512MiB or 24GiB"`
 	Calculator Size          `env:"CALCULATOR_MEMORY" envDefault:"512MiB" doc:"memory that computing one witness from inputs may take; a job with inputs reserves it" form:"a size from 1MiB to 4GiB, such as 512MiB"`
+	Calculate  time.Duration `env:"CALCULATOR_TIME" envDefault:"10m" doc:"time that computing one witness from inputs may take" form:"a duration from 1s to 24h, such as 10m"`
 	Jobs       Jobs          `env:"JOBS" envDefault:"auto" doc:"jobs in hand at once; auto keeps the device busy: the tasks that it takes and one that is made ready, each a whole batch of jobs where a GPU proves small circuits" form:"auto, or a whole number from 1 to 256"`
 	Worker     string        `env:"WORKER" doc:"name of this worker in results and leases; when empty, host name and process number" form:"1 to 64 characters of A-Z a-z 0-9 _ -"`
 	AckWait    time.Duration `env:"ACK_WAIT" envDefault:"30s" doc:"time without a heartbeat after which a job goes to another worker; all workers and pinion provision must agree" form:"a duration from 1s to 1h, such as 30s"`
@@ -147,6 +148,7 @@ func (c *Config) check(unparsed map[string]bool) (faults []error) {
 	is(c.DeviceTime >= time.Second && c.DeviceTime <= 24*time.Hour, "DEVICE_TIMEOUT", c.DeviceTime)
 	oneOf("SYNTHESIS", c.Synthesis, "auto", "host", "device")
 	is(c.Calculator >= 1<<20 && c.Calculator <= 4<<30, "CALCULATOR_MEMORY", c.Calculator)
+	is(c.Calculate >= time.Second && c.Calculate <= 24*time.Hour, "CALCULATOR_TIME", c.Calculate)
 	is(c.Worker == "" || tokenForm.MatchString(c.Worker), "WORKER", c.Worker)
 	is(c.AckWait >= time.Second && c.AckWait <= time.Hour, "ACK_WAIT", c.AckWait)
 	is(c.Grace >= 0 && c.Grace <= 24*time.Hour, "GRACE", c.Grace)

@@ -56,6 +56,8 @@ func TestBadConfig(t *testing.T) {
 		{"PINION_ACK_WAIT=30", `PINION_ACK_WAIT: found "30", expected a duration from 1s to 1h, such as 30s`},
 		{"PINION_DEVICE_TIMEOUT=0s", `PINION_DEVICE_TIMEOUT: found "0s", expected a duration from 1s to 24h, such as 10m`},
 		{"PINION_ACK_WAIT=10ms", `PINION_ACK_WAIT: found "10ms", expected a duration from 1s to 1h, such as 30s`},
+		{"PINION_CALCULATOR_TIME=0s", `PINION_CALCULATOR_TIME: found "0s", expected a duration from 1s to 24h, such as 10m`},
+		{"PINION_CALCULATOR_MEMORY=1KiB", `PINION_CALCULATOR_MEMORY: found "1KiB", expected a size from 1MiB to 4GiB, such as 512MiB`},
 		{"PINION_DEVICE=cuda", `PINION_DEVICE: found "cuda", expected auto, cpu, or cuda:N for CUDA device number N`},
 		{"PINION_DEVICE=cuda:-1", `PINION_DEVICE: found "cuda:-1", expected auto, cpu, or cuda:N for CUDA device number N`},
 		{"PINION_SYNTHESIS=gpu", `PINION_SYNTHESIS: found "gpu", expected auto, host or device`},

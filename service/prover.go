@@ -77,6 +77,7 @@ func (c *Config) proverOn(device gpu.Device, memory pool.Allocator, log *slog.Lo
 		Synthesis:        c.synthesis(),
 		AllowForgeable:   c.Forgeable,
 		CalculatorMemory: int64(c.Calculator),
+		CalculatorTime:   c.Calculate,
 		Tracer:           tracer,
 	})
 	log.Debug("memory budget", "bytes", total, "auto", c.Memory == 0)
