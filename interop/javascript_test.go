@@ -5,16 +5,21 @@ package interop_test
 import (
 	"bufio"
 	"bytes"
-	"encoding/json"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
 
 	"github.com/pinion-zk/pinion/examples/circuits"
+	"github.com/pinion-zk/pinion/interop"
 )
 
-// TestJavaScriptProducer: examples/js, which knows only docs/wire.md, has circuits proven by a worker and the proofs verified by snarkjs.
+// TestJavaScriptProducer: examples/js, which knows only docs/wire.md, has circuits proven by a worker and the proofs verified by snarkjs;
+// on a broker with the roles of deploy/nats-roles.conf, as a producer.
 func TestJavaScriptProducer(t *testing.T) {
 	dir := t.TempDir()
 	path := func(name string) string { return filepath.Join(dir, name) }
@@ -36,7 +41,12 @@ func TestJavaScriptProducer(t *testing.T) {
 		t.Fatal(err)
 	}
 	write(t, path("merkle.json"), input)
-	t.Setenv("PINION_NATS", serve(t))
+	as := roles(t)
+	as("operator")
+	must(t, []string{pinion, "provision", "--circuits"})
+	as("worker")
+	serve(t)
+	as("producer")
 
 	produce := func(circuit, id string, more ...string) []string {
 		return fetched.Producer(append([]string{circuit, "--id", id, "--vkey", path(circuit + ".vkey"), "--proof", path(id + ".proof"), "--public", path(id + ".public")}, more...)...)
@@ -76,11 +86,51 @@ func TestJavaScriptProducer(t *testing.T) {
 	})
 }
 
-// serve runs a broker with a worker until the test ends, and returns the broker's address.
-func serve(t *testing.T) string {
+// roles runs a broker with the users that are shipped, and returns what makes one of them that of this process.
+func roles(t *testing.T) (as func(user string)) {
+	t.Helper()
+	inboxes := map[string]string{"producer": "pinion.reply.producer", "worker": "_INBOX.worker", "operator": "_INBOX.operator", "observer": "_INBOX.observer"}
+	for user := range inboxes {
+		t.Setenv("PINION_"+strings.ToUpper(user)+"_PASSWORD", "secret-"+user)
+	}
+	options, err := server.ProcessConfigFile(filepath.Join(interop.Root(), "deploy", "nats-roles.conf"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for user := range inboxes { // they are no business of pinion's
+		if err := os.Unsetenv("PINION_" + strings.ToUpper(user) + "_PASSWORD"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	options.Host, options.Port, options.JetStream, options.StoreDir, options.NoSigs = "127.0.0.1", server.RANDOM_PORT, true, t.TempDir(), true
+	broker, err := server.NewServer(options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	broker.Start()
+	t.Cleanup(func() {
+		broker.Shutdown()
+		broker.WaitForShutdown()
+	})
+	if !broker.ReadyForConnections(time.Minute) {
+		t.Fatal("the broker isn't ready")
+	}
+	t.Setenv("PINION_NATS", broker.ClientURL())
+	return func(user string) {
+		t.Helper()
+		password := filepath.Join(t.TempDir(), "password")
+		write(t, password, []byte("secret-"+user+"\n"))
+		t.Setenv("PINION_NATS_USER", user)
+		t.Setenv("PINION_NATS_PASSWORD_FILE", password)
+		t.Setenv("PINION_NATS_INBOX", inboxes[user])
+	}
+}
+
+// serve runs a worker until the test ends, and waits until it takes jobs.
+func serve(t *testing.T) {
 	t.Helper()
 	cmd := exec.Command(pinion, "serve")
-	cmd.Env = append(cmd.Environ(), "PINION_NATS=embedded", "PINION_LISTEN=127.0.0.1:0", "PINION_HTTP=off", "PINION_DATA="+t.TempDir())
+	cmd.Env = append(cmd.Environ(), "PINION_HTTP=off")
 	stderr, err := cmd.StderrPipe()
 	if err == nil {
 		err = cmd.Start()
@@ -88,14 +138,12 @@ func serve(t *testing.T) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	lines, ready := bufio.NewScanner(stderr), make(chan string, 1)
-	ended := make(chan struct{})
+	ready, ended := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(ended)
-		for lines.Scan() {
-			var line struct{ Msg, Broker string }
-			if json.Unmarshal(lines.Bytes(), &line) == nil && line.Msg == "worker ready" {
-				ready <- line.Broker
+		for lines := bufio.NewScanner(stderr); lines.Scan(); {
+			if strings.Contains(lines.Text(), `"worker ready"`) {
+				close(ready)
 			}
 		}
 		_ = cmd.Wait() // killed, or its end is noticed below
@@ -105,12 +153,10 @@ func serve(t *testing.T) string {
 		<-ended
 	})
 	select {
-	case broker := <-ready:
-		return broker
+	case <-ready:
 	case <-ended:
 		t.Fatalf("pinion serve: %v", cmd.ProcessState)
 	}
-	return ""
 }
 
 // refused runs a command that has to fail with a message.

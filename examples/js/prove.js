@@ -34,12 +34,20 @@ async function witness() {
   return file.data;
 }
 
+// The same variables as those of pinion say where the broker is, and who asks.
+const { PINION_NATS: servers = "nats://127.0.0.1:4222", PINION_NATS_INBOX: inbox = "_INBOX", PINION_NATS_USER: user } = process.env;
+
+async function broker() {
+  const pass = user && (await readFile(process.env.PINION_NATS_PASSWORD_FILE, "utf8")).trimEnd();
+  return connect({ servers, inboxPrefix: inbox, user, pass });
+}
+
 async function main() {
   const [name] = positionals;
   if (!name || !flags.vkey || !(flags.witness || (flags.input && flags.wasm))) {
     throw new Error("expected CIRCUIT --vkey FILE and --witness FILE, or --input FILE --wasm FILE");
   }
-  const nc = await connect({ servers: process.env.PINION_NATS ?? "nats://127.0.0.1:4222" });
+  const nc = await broker();
   try {
     const result = await prove(nc, {
       id: flags.id,
@@ -47,6 +55,7 @@ async function main() {
       witness: await witness(),
       priority: flags.priority,
       deadline: flags.deadline && Date.parse(flags.deadline),
+      inbox,
       heard: (kind, message) => console.error(kind, message?.phase ?? message?.state ?? ""),
     });
     if (result.state !== "done") {

@@ -35,10 +35,10 @@ export async function circuitRef(nc, name) {
 
 // prove submits a job of one witness and returns its result. It may be called again with the same arguments, also after an error or
 // from elsewhere: one id is one job.
-export async function prove(nc, { id, circuit, witness, priority, deadline, heard }) {
+export async function prove(nc, { id, circuit, witness, priority, deadline, inbox, heard }) {
   const job = { v: 1, id, circuit, proofs: [await place(nc, id, witness)], deadline };
   const body = encode(job, { ignoreUndefined: true });
-  const reply = createInbox(); // in a header: another one each time, it would make another job of the body
+  const reply = createInbox(inbox); // in a header: another one each time, it would make another job of the body
   const told = listen(nc, reply, heard);
   await publish(nc, `pinion.job.${priority}.${circuit.split("@")[0]}.${id}`, id, reply, body);
   const result = await outcome(nc, id, told);
