@@ -11,8 +11,11 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/pinion-zk/pinion/groth16"
 )
 
 // incomingFiles are the files of a circuit as they would come from elsewhere.
@@ -306,4 +309,29 @@ func leavesNothing(t *testing.T, c *Catalogue) {
 			t.Errorf("left behind: %s", e.Name())
 		}
 	}
+}
+
+// What is wrong at the end of a large part is found there too.
+func TestReceivedIsCheckedToTheEnd(t *testing.T) {
+	constraints, _ := mustMake(t, Synthetic{Curve: groth16.BN254, Rows: chunkPoints + 10, Public: 3, Zeros: 0.4, Ones: 0.3})
+	path := prepare(t, read(t, setUp(t, constraints)))
+	file := read(t, path)
+	for part, want := range map[part]string{
+		partH:       fmt.Sprintf("found point %d of H: ", 2*chunkPoints-1),
+		partValuesB: "found coefficient ",
+	} {
+		p := openPrepared(t, store(t, keyFile, sealed(t, file, func(b []byte, _ *preparedHeader, l layout) { b[l.parts[part].hi-1] ^= 0x11 })))
+		if err := p.check(context.Background(), p.Digest(), nil); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, expected %s", err, want)
+		}
+	}
+}
+
+func read(t testing.TB, path string) []byte {
+	t.Helper()
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return data
 }
