@@ -14,8 +14,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-
-	"github.com/pinion-zk/pinion/groth16"
 )
 
 // incomingFiles are the files of a circuit as they would come from elsewhere.
@@ -59,7 +57,7 @@ func data(t testing.TB, f Incoming) []byte {
 // A circuit that was received is the one that was added elsewhere, and several of one name are served side by side.
 func TestReceive(t *testing.T) {
 	ctx, from, to := context.Background(), newCatalogue(t), newCatalogue(t)
-	first := mustAdd(t, from, "c", exampleFiles(t, "merkle", "bls12381"))
+	first := mustAdd(t, from, "c", exampleFiles(t, "multiplier", "bls12381"))
 	files := incomingFiles(t, from, first.Ref())
 	var stages []string
 	got, err := to.Receive(ctx, first.Ref(), files, func(stage string, _, _ int64) {
@@ -136,7 +134,8 @@ func TestReceive(t *testing.T) {
 // One goroutine or process at a time receives a circuit; others are told, and other circuits go on.
 func TestReceiveOnce(t *testing.T) {
 	ctx, from := context.Background(), newCatalogue(t)
-	slow, other := mustAdd(t, from, "slow", edgeFiles("mul")).Ref(), mustAdd(t, from, "other", edgeFiles("lin")).Ref()
+	slow := mustAdd(t, from, "slow", Files{Zkey: edgeFiles("mul").Zkey}).Ref()
+	other := mustAdd(t, from, "other", Files{Zkey: edgeFiles("lin").Zkey}).Ref()
 	dir := newCatalogue(t).Dir()
 	open := func() *Catalogue { // as another process would
 		c, err := OpenCatalogue(dir)
@@ -313,25 +312,54 @@ func leavesNothing(t *testing.T, c *Catalogue) {
 
 // What is wrong at the end of a large part is found there too.
 func TestReceivedIsCheckedToTheEnd(t *testing.T) {
-	constraints, _ := mustMake(t, Synthetic{Curve: groth16.BN254, Rows: chunkPoints + 10, Public: 3, Zeros: 0.4, Ones: 0.3})
-	path := prepare(t, read(t, setUp(t, constraints)))
-	file := read(t, path)
+	file, err := os.ReadFile(prepare(t, edge(t, "mul.zkey")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	file = stretched(t, file)
+	check := func(file []byte) error {
+		p := openPrepared(t, store(t, keyFile, file))
+		return p.check(context.Background(), p.Digest(), nil)
+	}
+	if err := check(file); err != nil {
+		t.Fatal(err)
+	}
 	for part, want := range map[part]string{
 		partH:       fmt.Sprintf("found point %d of H: ", 2*chunkPoints-1),
-		partValuesB: "found coefficient ",
+		partStartsA: fmt.Sprintf("found row %d from entry ", chunkPoints+100),
 	} {
-		p := openPrepared(t, store(t, keyFile, sealed(t, file, func(b []byte, _ *preparedHeader, l layout) { b[l.parts[part].hi-1] ^= 0x11 })))
-		if err := p.check(context.Background(), p.Digest(), nil); err == nil || !strings.Contains(err.Error(), want) {
+		bad := sealed(t, file, func(b []byte, _ *preparedHeader, l layout) { b[l.parts[part].hi-1] ^= 0x11 })
+		if err := check(bad); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, expected %s", err, want)
 		}
 	}
 }
 
-func read(t testing.TB, path string) []byte {
+// stretched gives a prepared file empty constraints, until its points of H are checked in two turns.
+func stretched(t testing.TB, file []byte) []byte {
 	t.Helper()
-	data, err := os.ReadFile(path)
-	if err != nil {
+	var h preparedHeader
+	if err := h.decode("key", file[:pageBytes]); err != nil {
 		t.Fatal(err)
 	}
-	return data
+	long, from := h, h.layout()
+	long.rows, long.domain = chunkPoints+100, 2*chunkPoints
+	to := long.layout()
+	b := make([]byte, to.data.hi)
+	copy(b, long.encode())
+	for i, e := range from.parts {
+		copy(b[to.parts[i].lo:], file[e.lo:e.hi])
+	}
+	points, all := file[from.parts[partH].lo:from.parts[partH].hi], b[to.parts[partH].lo:to.parts[partH].hi]
+	for len(all) > 0 {
+		all = all[copy(all, points):]
+	}
+	constraints := h.rows - h.public - 1
+	for _, p := range []part{partStartsA, partStartsB} {
+		for row := constraints; row <= long.rows; row++ {
+			old := max(constraints, row-(long.rows-h.rows))
+			copy(b[to.parts[p].lo+4*int64(row):][:4], file[from.parts[p].lo+4*int64(old):])
+		}
+	}
+	return sealed(t, b, func([]byte, *preparedHeader, layout) {})
 }
