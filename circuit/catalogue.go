@@ -107,7 +107,7 @@ func (c *Catalogue) find(ref Ref) (info *Info, folder string, err error) {
 		return nil, "", err
 	}
 	info, err = c.read(ref.Name, ref)
-	if !errors.Is(err, ErrUnknownCircuit) && !errors.Is(err, ErrDigestMismatch) {
+	if err == nil || ref.Digest.IsZero() && !errors.Is(err, ErrUnknownCircuit) {
 		return info, ref.Name, err
 	}
 	received, none := c.received(ref)
@@ -182,13 +182,18 @@ func (c *Catalogue) Remove(ref Ref) error {
 			return err
 		}
 	}
+	return c.discard(folder)
+}
+
+// discard removes a folder by one rename.
+func (c *Catalogue) discard(folder string) error {
 	s, err := c.newScratch()
 	if err != nil {
 		return err
 	}
 	err = os.Rename(c.path(folder), s.entry())
 	if errors.Is(err, fs.ErrNotExist) {
-		err = fmt.Errorf("circuit %s: %w", ref, ErrUnknownCircuit)
+		err = fmt.Errorf("circuit %s: %w", folder, ErrUnknownCircuit)
 	}
 	if err == nil {
 		err = syncDir(c.dir)

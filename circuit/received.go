@@ -19,14 +19,19 @@ type Incoming struct {
 	Open func(ctx context.Context) (io.ReadCloser, error)
 }
 
+// Room is asked before so many bytes are mapped, and returns what says that they aren't any more.
+type Room func(ctx context.Context, bytes int64) (release func(), err error)
+
 // Receive takes a circuit that was imported elsewhere. It lies beside the circuits that were added, under its name and its digest
 // together, so that there may be several of one name. Errors wrap ErrExists if it is there already, and ErrBusy while another
 // goroutine or process receives it.
 //
 // The files are hostile until they have passed what an import checks: all points, the matrices, the calculator, the constraints. That
 // the key is the one of the zkey with that digest can't be checked, because the zkey isn't here: who made the files is trusted for it.
+// To be checked the key is mapped, which room, if not nil, is asked for.
+//
 // Stages are "download", "checksums", "points", "matrices" and "constraints".
-func (c *Catalogue) Receive(ctx context.Context, ref Ref, files []Incoming, progress Progress) (*Info, error) {
+func (c *Catalogue) Receive(ctx context.Context, ref Ref, files []Incoming, room Room, progress Progress) (*Info, error) {
 	if err := checkName(ref.Name); err != nil {
 		return nil, err
 	}
@@ -41,11 +46,14 @@ func (c *Catalogue) Receive(ctx context.Context, ref Ref, files []Incoming, prog
 	if _, err := c.Info(ref); err == nil {
 		return nil, fmt.Errorf("circuit %s: %w", ref, ErrExists)
 	}
+	if err := c.discard(ref.String()); err != nil && !errors.Is(err, ErrUnknownCircuit) { // one that is broken
+		return nil, err
+	}
 	s, err := c.newScratch()
 	if err != nil {
 		return nil, err
 	}
-	info, err := c.receive(ctx, s.entry(), ref, files, progress)
+	info, err := c.receive(ctx, s.entry(), ref, files, room, progress)
 	if err == nil {
 		err = c.publish(s.entry(), ref.String())
 	}
@@ -56,13 +64,24 @@ func (c *Catalogue) Receive(ctx context.Context, ref Ref, files []Incoming, prog
 }
 
 // receive makes all files of an entry in dir.
-func (c *Catalogue) receive(ctx context.Context, dir string, ref Ref, files []Incoming, progress Progress) (info *Info, err error) {
+func (c *Catalogue) receive(ctx context.Context, dir string, ref Ref, files []Incoming, room Room, progress Progress) (info *Info, err error) {
 	if err := os.Mkdir(dir, 0o755); err != nil {
 		return nil, err
 	}
 	has, err := download(ctx, dir, files, progress)
 	if err != nil {
 		return nil, err
+	}
+	if room != nil {
+		stat, err := os.Stat(filepath.Join(dir, keyFile))
+		if err != nil {
+			return nil, err
+		}
+		release, err := room(ctx, stat.Size())
+		if err != nil {
+			return nil, err
+		}
+		defer release()
 	}
 	p, err := OpenPrepared(filepath.Join(dir, keyFile))
 	if err != nil {

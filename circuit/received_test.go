@@ -60,7 +60,7 @@ func TestReceive(t *testing.T) {
 	first := mustAdd(t, from, "c", exampleFiles(t, "multiplier", "bls12381"))
 	files := incomingFiles(t, from, first.Ref())
 	var stages []string
-	got, err := to.Receive(ctx, first.Ref(), files, func(stage string, _, _ int64) {
+	got, err := to.Receive(ctx, first.Ref(), files, nil, func(stage string, _, _ int64) {
 		if len(stages) == 0 || stages[len(stages)-1] != stage {
 			stages = append(stages, stage)
 		}
@@ -81,7 +81,7 @@ func TestReceive(t *testing.T) {
 	if err := to.Check(ctx, first.Ref(), nil); err != nil {
 		t.Error(err)
 	}
-	if _, err := to.Receive(ctx, first.Ref(), files, nil); !errors.Is(err, ErrExists) {
+	if _, err := to.Receive(ctx, first.Ref(), files, nil, nil); !errors.Is(err, ErrExists) {
 		t.Errorf("again: %v", err)
 	}
 	if info, err := to.Info(Ref{Name: "c"}); err != nil || info.Digest != first.Digest {
@@ -92,7 +92,7 @@ func TestReceive(t *testing.T) {
 		t.Fatal(err)
 	}
 	second := mustAdd(t, from, "c", edgeFiles("mul"))
-	if _, err := to.Receive(ctx, second.Ref(), incomingFiles(t, from, second.Ref()), nil); err != nil {
+	if _, err := to.Receive(ctx, second.Ref(), incomingFiles(t, from, second.Ref()), nil, nil); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []*Info{first, second} {
@@ -131,6 +131,56 @@ func TestReceive(t *testing.T) {
 	}
 }
 
+// A circuit whose folder is broken is received again, and one that was added under its name and is broken hides none.
+func TestReceiveMends(t *testing.T) {
+	ctx, from, to := context.Background(), newCatalogue(t), newCatalogue(t)
+	ref := mustAdd(t, from, "c", Files{Zkey: edgeFiles("mul").Zkey}).Ref()
+	mustAdd(t, to, "c", Files{Zkey: edgeFiles("lin").Zkey})
+	files := incomingFiles(t, from, ref)
+	if _, err := to.Receive(ctx, ref, files, nil, nil); err != nil {
+		t.Fatal(err)
+	}
+	for _, broken := range []string{ref.String(), "c"} {
+		if err := os.WriteFile(to.path(broken, infoFile), []byte("{"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := to.Receive(ctx, ref, files, nil, nil); err != nil && !errors.Is(err, ErrExists) {
+			t.Fatal(err)
+		}
+		if _, err := to.Info(ref); err != nil {
+			t.Errorf("%s was broken: %v", broken, err)
+		}
+	}
+}
+
+// A key is mapped for its checks once there is room for it, and no longer.
+func TestReceiveAsksForRoom(t *testing.T) {
+	from := newCatalogue(t)
+	info := mustAdd(t, from, "c", Files{Zkey: edgeFiles("mul").Zkey})
+	files := incomingFiles(t, from, info.Ref())
+	var held int64
+	room := func(_ context.Context, n int64) (func(), error) {
+		held += n
+		return func() { held -= n }, nil
+	}
+	to := newCatalogue(t)
+	_, err := to.Receive(context.Background(), info.Ref(), files, room, func(stage string, _, _ int64) {
+		if want := info.Bytes; stage != "download" && held != want || stage == "download" && held != 0 {
+			t.Errorf("%s: room for %d bytes, %d are mapped", stage, held, want)
+		}
+	})
+	if err != nil || held != 0 {
+		t.Errorf("%d bytes held, error %v", held, err)
+	}
+	none := errors.New("no room")
+	refuse := func(context.Context, int64) (func(), error) { return nil, none }
+	to = newCatalogue(t)
+	if _, err := to.Receive(context.Background(), info.Ref(), files, refuse, nil); !errors.Is(err, none) {
+		t.Errorf("found %v", err)
+	}
+	leavesNothing(t, to)
+}
+
 // One goroutine or process at a time receives a circuit; others are told, and other circuits go on.
 func TestReceiveOnce(t *testing.T) {
 	ctx, from := context.Background(), newCatalogue(t)
@@ -154,14 +204,14 @@ func TestReceiveOnce(t *testing.T) {
 	}
 	done := make(chan error, 1)
 	go func() {
-		_, err := open().Receive(ctx, slow, held, nil)
+		_, err := open().Receive(ctx, slow, held, nil, nil)
 		done <- err
 	}()
 	<-begun
-	if _, err := open().Receive(ctx, slow, files, nil); !errors.Is(err, ErrBusy) {
+	if _, err := open().Receive(ctx, slow, files, nil, nil); !errors.Is(err, ErrBusy) {
 		t.Errorf("at the same time: %v, expected ErrBusy", err)
 	}
-	if _, err := open().Receive(ctx, other, incomingFiles(t, from, other), nil); err != nil {
+	if _, err := open().Receive(ctx, other, incomingFiles(t, from, other), nil, nil); err != nil {
 		t.Errorf("another circuit: %v", err)
 	}
 	if _, err := open().Info(slow); !errors.Is(err, ErrUnknownCircuit) {
@@ -171,7 +221,7 @@ func TestReceiveOnce(t *testing.T) {
 	if err := <-done; err != nil {
 		t.Fatal(err)
 	}
-	if _, err := open().Receive(ctx, slow, files, nil); !errors.Is(err, ErrExists) {
+	if _, err := open().Receive(ctx, slow, files, nil, nil); !errors.Is(err, ErrExists) {
 		t.Errorf("afterwards: %v, expected ErrExists", err)
 	}
 }
@@ -262,7 +312,7 @@ func TestReceiveRefuses(t *testing.T) {
 	} {
 		t.Run(x.name, func(t *testing.T) {
 			c := newCatalogue(t)
-			_, err := c.Receive(context.Background(), x.ref, x.files, nil)
+			_, err := c.Receive(context.Background(), x.ref, x.files, nil, nil)
 			if err == nil || !bytes.Contains([]byte(err.Error()), []byte(x.want)) {
 				t.Errorf("error:\n got %v\nwant %s", err, x.want)
 			}
@@ -271,7 +321,7 @@ func TestReceiveRefuses(t *testing.T) {
 	}
 	t.Run("full disk", func(t *testing.T) {
 		c := newCatalogue(t)
-		_, err := c.Receive(context.Background(), info.Ref(), with(1, huge), nil)
+		_, err := c.Receive(context.Background(), info.Ref(), with(1, huge), nil, nil)
 		if !errors.Is(err, syscall.ENOSPC) && !errors.Is(err, syscall.EFBIG) {
 			t.Errorf("found %v", err)
 		}
@@ -280,7 +330,7 @@ func TestReceiveRefuses(t *testing.T) {
 	t.Run("interrupted", func(t *testing.T) {
 		c := newCatalogue(t)
 		ctx, cancel := context.WithCancel(context.Background())
-		_, err := c.Receive(ctx, info.Ref(), good, func(stage string, _, _ int64) {
+		_, err := c.Receive(ctx, info.Ref(), good, nil, func(stage string, _, _ int64) {
 			if stage == "checksums" {
 				cancel()
 			}

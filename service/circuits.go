@@ -82,9 +82,9 @@ func openFiles(paths []string) (sources []queue.CircuitSource, closeAll func(), 
 const busyPause = 250 * time.Millisecond
 
 // PullCircuit fetches a circuit from the bucket into the catalogue, unless it is there: pulled tells which. If another process of this
-// machine is fetching it, that one's download is waited for. Errors wrap queue.ErrUnknownCircuit if the bucket doesn't have it, and
+// machine is fetching it, that one's download is waited for. room is asked for what checking it takes; see circuit.Room. Errors wrap queue.ErrUnknownCircuit if the bucket doesn't have it, and
 // queue.ErrCircuitDamaged or are *circuit.FormatError if what the bucket has is no good.
-func PullCircuit(ctx context.Context, client *queue.Client, catalogue *circuit.Catalogue, ref circuit.Ref, progress circuit.Progress) (info *circuit.Info, pulled bool, err error) {
+func PullCircuit(ctx context.Context, client *queue.Client, catalogue *circuit.Catalogue, ref circuit.Ref, room circuit.Room, progress circuit.Progress) (info *circuit.Info, pulled bool, err error) {
 	for {
 		if info, err = catalogue.Info(ref); err == nil {
 			return info, false, nil
@@ -93,7 +93,7 @@ func PullCircuit(ctx context.Context, client *queue.Client, catalogue *circuit.C
 		if err != nil {
 			return nil, false, err
 		}
-		info, err = catalogue.Receive(ctx, ref, incoming(client, stored), progress)
+		info, err = catalogue.Receive(ctx, ref, incoming(client, stored), room, progress)
 		switch {
 		case err == nil:
 			return info, true, nil

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/pinion-zk/pinion/circuit"
+	"github.com/pinion-zk/pinion/pool"
 	"github.com/pinion-zk/pinion/queue"
 )
 
@@ -17,7 +18,7 @@ import (
 type fetcher struct {
 	client    *queue.Client
 	catalogue *circuit.Catalogue
-	memory    int64 // all that the worker has
+	budget    *pool.Budget
 	metrics   *metrics
 	log       *slog.Logger
 
@@ -42,7 +43,7 @@ type fetch struct {
 }
 
 func newFetcher(client *queue.Client, p *Prover, m *metrics, log *slog.Logger) *fetcher {
-	f := &fetcher{client: client, catalogue: p.Catalogue, memory: p.budget.Total(), metrics: m, log: log, fetches: map[circuit.Ref]*fetch{}}
+	f := &fetcher{client: client, catalogue: p.Catalogue, budget: p.budget, metrics: m, log: log, fetches: map[circuit.Ref]*fetch{}}
 	f.ctx, f.cancel = context.WithCancel(context.Background())
 	return f
 }
@@ -74,8 +75,8 @@ func (f *fetcher) fetch(ctx context.Context, ref circuit.Ref) error {
 		return &queue.Defer{After: handOn, Reason: fmt.Sprintf("circuit %s couldn't be looked up: %v", ref.Name, err)}
 	}
 	for _, file := range files.Files {
-		if file.Len > f.memory { // not worth the download
-			return tooLarge(file.Len, f.memory)
+		if total := f.budget.Total(); file.Len > total { // not worth the download
+			return tooLarge(file.Len, total)
 		}
 	}
 	job, begun := f.begin(ref)
@@ -117,7 +118,7 @@ func (j *fetch) underWay() bool {
 }
 
 func (f *fetcher) run(ref circuit.Ref, job *fetch) {
-	info, pulled, err := PullCircuit(f.ctx, f.client, f.catalogue, ref, func(stage string, done, total int64) {
+	info, pulled, err := PullCircuit(f.ctx, f.client, f.catalogue, ref, f.room, func(stage string, done, total int64) {
 		f.mu.Lock()
 		defer f.mu.Unlock()
 		job.stage, job.done, job.total = stage, done, total
@@ -140,6 +141,15 @@ func (f *fetcher) run(ref circuit.Ref, job *fetch) {
 		f.metrics.fetch(f.ctx, "failed")
 		log.Error("circuit not fetched", "failures", job.failures, "error", err)
 	}
+}
+
+// room waits for the memory that checking a circuit takes, as a job does for its own.
+func (f *fetcher) room(ctx context.Context, bytes int64) (release func(), err error) {
+	r, err := f.budget.Reserve(ctx, bytes)
+	if err != nil {
+		return nil, err
+	}
+	return r.Close, nil
 }
 
 // state says what the job that wants the circuit is to do.

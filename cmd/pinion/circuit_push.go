@@ -73,7 +73,7 @@ func (c *circuitPull) Run(a *app) error {
 		}
 	}
 	bar := a.bar()
-	info, _, err := service.PullCircuit(a.ctx, client, catalogue, ref, bar.report)
+	info, _, err := service.PullCircuit(a.ctx, client, catalogue, ref, nil, bar.report)
 	bar.close()
 	if err != nil {
 		return err
