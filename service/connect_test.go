@@ -202,6 +202,7 @@ func TestConnectTLS(t *testing.T) {
 		{"the broker waits for TLS", "nats://ADDR", silent, []string{ca}, "broker nats://ADDR: read tcp *: i/o timeout; something listens there and says nothing: if it is a broker that waits for TLS, set handshake_first to auto there"},
 		{"expired client certificate", "tls://ADDR", mutual, []string{ca, "PINION_NATS_TLS_CERT=" + ours.file("client-expired.pem"), "PINION_NATS_TLS_KEY=" + ours.file("client-expired.key")},
 			"PINION_NATS_TLS_CERT: DIR/client-expired.pem: it expired at *Z, expected a PEM file, together with PINION_NATS_TLS_KEY"},
+		{"authority, and a broker without TLS", "nats://ADDR", plain, []string{ca}, "broker nats://ADDR: nats: secure connection not available"},
 		{"no such authority", "tls://ADDR", oneWay, []string{"PINION_NATS_TLS_CA=" + ours.file("none")},
 			"PINION_NATS_TLS_CA: DIR/none: no such file or directory, expected a PEM file with certificates"},
 		{"empty authority", "tls://ADDR", oneWay, []string{"PINION_NATS_TLS_CA=" + ours.file("empty")},

@@ -146,7 +146,8 @@ func TestRolePermissions(t *testing.T) {
 		{"look at a stream", "publish", stream + "INFO.PINION_JOBS", "worker operator"},
 		{"create a stream", "publish", stream + "CREATE.PINION_JOBS", "operator"},
 		{"create any other stream", "publish", stream + "CREATE.MINE", none},
-		{"change a stream", "publish", stream + "UPDATE.PINION_JOBS", none},
+		{"change a stream", "publish", stream + "UPDATE.PINION_JOBS", "operator"},
+		{"change any other stream", "publish", stream + "UPDATE.MINE", none},
 		{"purge a stream", "publish", stream + "PURGE.OBJ_pinion_witness", none},
 		{"delete a stream", "publish", stream + "DELETE.PINION_JOBS", none},
 		{"delete a message", "publish", stream + "MSG.DELETE.PINION_RESULTS", none},
@@ -273,5 +274,53 @@ func TestRolesGetAnswersInTheirOwnAccount(t *testing.T) {
 		if n := s.CachedInfo().State.Msgs; n != want {
 			t.Errorf("%s: %d messages, want %d", name, n, want)
 		}
+	}
+}
+
+// Accounts with streams of their own know nothing of each other.
+func TestTenantsAreAccounts(t *testing.T) {
+	conf := filepath.Join(t.TempDir(), "nats.conf")
+	save(t, conf, []byte("listen: 127.0.0.1:-1\njetstream {store_dir: \""+t.TempDir()+`"}
+accounts {
+  one {jetstream: enabled, users: [{user: one, password: secret}]}
+  two {jetstream: enabled, users: [{user: two, password: secret}]}
+}`))
+	options, err := server.ProcessConfigFile(conf)
+	if err != nil {
+		t.Fatal(err)
+	}
+	options.NoLog, options.NoSigs = true, true
+	url := runBroker(t, options).ClientURL()
+	clients := map[string]*queue.Client{}
+	for _, tenant := range []string{"one", "two"} {
+		nc, err := nats.Connect(url, nats.UserInfo(tenant, "secret"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(nc.Close)
+		js, err := jetstream.New(nc)
+		if err == nil {
+			_, err = queue.Provision(t.Context(), js, queue.Options{MaxBytes: 1 << 20})
+		}
+		if err == nil {
+			clients[tenant], err = queue.NewClient(t.Context(), nc, queue.ClientConfig{})
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	request := queue.Request{ID: "id", Circuit: "c@" + strings.Repeat("ab", 32), Witnesses: []queue.Source{queue.Wtns([]byte("wtns"))}}
+	if _, err := clients["one"].Submit(t.Context(), request); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := clients["two"].Status(t.Context(), "id"); !errors.Is(err, queue.ErrUnknownJob) {
+		t.Errorf("the other tenant asks for the job: %v", err)
+	}
+	for id := range clients["two"].Jobs(t.Context()) {
+		t.Errorf("the other tenant lists %+v", id)
+	}
+	request.Priority = queue.High // which would be another job under the same id
+	if _, err := clients["two"].Submit(t.Context(), request); err != nil {
+		t.Errorf("the other tenant's job of the same id: %v", err)
 	}
 }

@@ -68,16 +68,20 @@ func TestRolesWork(t *testing.T) {
 	}
 	js, err := jetstream.New(roleConn(t, url, operator, log))
 	must("JetStream", err)
-	for range 2 {
-		drift, err := queue.Provision(ctx, js, queue.Options{MaxBytes: 64 << 20})
-		if err != nil || len(drift) != 0 {
-			t.Fatalf("provision: %v, %v", drift, err)
-		}
+	_, err = queue.Provision(ctx, js, queue.Options{MaxBytes: 32 << 20})
+	must("provision", err)
+	chosen := queue.Options{MaxBytes: 64 << 20}
+	if drift, err := queue.Provision(ctx, js, chosen); err != nil || len(drift) != 1 {
+		t.Fatalf("provision again: %v, %v", drift, err)
+	}
+	if drift, err := queue.Update(ctx, js, chosen); err != nil || len(drift) != 0 {
+		t.Fatalf("update: %v, %v", drift, err)
 	}
 	operatorConn, ops := connect(operator)
 	pushExample(ctx, t, ops)
 
-	config, err := LoadConfig(append(roleEnv(t, url, worker), "PINION_HTTP=off", "PINION_DATA="+t.TempDir(), "PINION_WORKER=w", "PINION_MEMORY=2GiB", "PINION_DEVICE=cpu"))
+	config, err := LoadConfig(append(roleEnv(t, url, worker), "PINION_HTTP=off", "PINION_DATA="+t.TempDir(), "PINION_WORKER=w", "PINION_MEMORY=2GiB", "PINION_DEVICE=cpu",
+		"PINION_REPLY_PREFIXES=pinion.reply."))
 	must("configure a worker", err)
 	s, err := Start(ctx, config, log)
 	must("start a worker", err)
@@ -115,6 +119,14 @@ func TestRolesWork(t *testing.T) {
 		t.Fatalf("result: %+v, %v", r, err)
 	}
 
+	elsewhere := good
+	elsewhere.ID, elsewhere.Reply = "elsewhere", "_INBOX.elsewhere"
+	_, err = client.Submit(ctx, elsewhere)
+	must("submit", err)
+	if r, err = client.Wait(ctx, "elsewhere"); err != nil || r.Err == nil || r.Err.Code != queue.CodeInvalidReply {
+		t.Fatalf("a reply subject that no producer has: %+v, %v", r, err)
+	}
+
 	// A large witness, which is no witness: a dead letter, submitted again by an operator.
 	progress := make(chan queue.Progress, 100)
 	stop, err := client.OnProgress("bad", func(p queue.Progress) { progress <- p })
@@ -136,10 +148,10 @@ func TestRolesWork(t *testing.T) {
 	letters := ""
 	for l, err := range ops.DeadLetters(ctx) {
 		must("dead letters", err)
-		letters += l.ID
+		letters += l.ID + " "
 	}
 	letter, err := ops.DeadLetter(ctx, "bad")
-	if err != nil || letters != "bad" || len(letter.Body) == 0 {
+	if err != nil || letters != "elsewhere bad " || len(letter.Body) == 0 {
 		t.Errorf("dead letters %q, %+v, %v", letters, letter, err)
 	}
 	_, err = ops.Requeue(ctx, "bad", "again")
@@ -175,7 +187,7 @@ func TestRolesWork(t *testing.T) {
 		if err != nil || len(stored) != 1 || stored[0].Name != "multiplier" {
 			t.Errorf("%s lists the circuits %+v, %v", role, stored, err)
 		}
-		if got := strings.Join(jobs, ", "); got != "good done, bad failed, again failed, late cancelled" {
+		if got := strings.Join(jobs, ", "); got != "good done, elsewhere failed, bad failed, again failed, late cancelled" {
 			t.Errorf("%s lists %s", role, got)
 		}
 	}
@@ -188,9 +200,11 @@ func TestRolesWork(t *testing.T) {
 	if r, err = eyes.Wait(ctx, "good"); err != nil || r.State != queue.Done || last.State != queue.Done {
 		t.Errorf("observed: %+v, %v, %+v", r, err, last)
 	}
+	another, err := announce(roleConn(t, url, worker, log), "w2", func() Status { return Status{Worker: "w2"} }, map[string]func(){})
+	must("announce", err)
 	for role, nc := range map[string]*nats.Conn{operator: operatorConn, observer: watching} {
 		workers, err := AskWorkers(ctx, nc, time.Second)
-		if err != nil || len(workers) != 1 || workers[0].Worker != "w" || !workers[0].Ready {
+		if err != nil || len(workers) != 2 || workers[0].Worker != "w" || !workers[0].Ready || workers[1].Worker != "w2" {
 			t.Errorf("%s sees the workers %+v, %v", role, workers, err)
 		}
 		for _, verb := range []string{"PING", "INFO", "STATS"} { // as nats micro does
@@ -199,11 +213,12 @@ func TestRolesWork(t *testing.T) {
 			if err == nil {
 				err = json.Unmarshal(answer.Data, &found)
 			}
-			if err != nil || found.Metadata["worker"] != "w" {
+			if err != nil || found.Name != "pinion" || found.Metadata["worker"] == "" {
 				t.Errorf("%s asks %s: %+v, %v", role, verb, found, err)
 			}
 		}
 	}
+	must("no longer announce", another.Stop())
 	for _, verb := range Verbs() { // drain is the last
 		if now, err := TellWorker(ctx, operatorConn, "w", verb); err != nil || now.Worker != "w" {
 			t.Errorf("%s: %+v, %v", verb, now, err)
