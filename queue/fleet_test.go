@@ -6,12 +6,11 @@ import (
 	"slices"
 	"sync"
 	"testing"
-	"time"
 )
 
 // Four workers, many jobs of all priorities, twenty producers at once: each
-// job has its one result, high goes ahead, no lane starves, and all workers
-// work.
+// job has its one result, high goes ahead, no lane starves, and no worker is
+// idle while jobs wait.
 func TestFleet(t *testing.T) {
 	t.Parallel()
 	b := startBroker(t)
@@ -37,13 +36,17 @@ func TestFleet(t *testing.T) {
 
 	c := b.client()
 	orders := make([][]Priority, workers)
+	together := &rendezvous{party: workers, complete: make(chan struct{})}
 	var stops []func() error
 	var mu sync.Mutex
 	var high, low, lowBefore int // the last: low ones that were begun before the last high one
 	for i := range orders {
 		w := b.startWorkerAs(b.connect(), func(w *Worker) {
-			w.pullWait, w.settle = time.Second, time.Second/2 // for slow machines
+			w.pullWait, w.settle = 2*fleetSettle, fleetSettle // for slow machines: a lane that is silent for longer is taken for empty
 		}, func(ctx context.Context, d *Delivery) (*Outcome, error) {
+			if err := together.meet(ctx); err != nil {
+				return nil, err
+			}
 			mu.Lock()
 			orders[i] = append(orders[i], d.Priority)
 			switch d.Priority {
@@ -86,7 +89,7 @@ func TestFleet(t *testing.T) {
 		t.Errorf("%d low jobs were begun before the last of %d high ones, want at most one for %d and worker", lowBefore, high, laneShare)
 	}
 	for i, order := range orders {
-		if len(order) < fleetJobs/workers/4 {
+		if len(order) != fleetJobs/workers {
 			t.Errorf("worker %d proved %d of %d jobs", i, len(order), fleetJobs)
 		}
 		for len(order) > 0 {
@@ -99,5 +102,29 @@ func TestFleet(t *testing.T) {
 			}
 			order = order[next+1:]
 		}
+	}
+}
+
+// rendezvous holds everybody who has a job until all of the party have one: if
+// one stays idle, nothing goes on. The jobs are a multiple of the party.
+type rendezvous struct {
+	mu          sync.Mutex
+	party, here int
+	complete    chan struct{} // closed when all are here, and made anew
+}
+
+func (r *rendezvous) meet(ctx context.Context) error {
+	r.mu.Lock()
+	complete := r.complete
+	if r.here++; r.here == r.party {
+		r.here, r.complete = 0, make(chan struct{})
+		close(complete)
+	}
+	r.mu.Unlock()
+	select {
+	case <-complete:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
 	}
 }

@@ -54,6 +54,37 @@ func TestQ17HostileMessagesAmongJobs(t *testing.T) {
 	}
 }
 
+// Bytes where a job's record should be hold up neither the job nor who submits it again.
+func TestQ17HostileRecords(t *testing.T) {
+	t.Parallel()
+	b := startBroker(t)
+	c := b.client()
+	garble := func(id, data string) {
+		if _, err := c.js.Publish(ctx(t), stateSubject(jobKey(id)), []byte(data)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	records := []string{"", "\xc1", "\x81\xa7history\xc6\xff\xff\xff\xff", strings.Repeat("\x91", 900_000)}
+	for i, record := range records {
+		id := fmt.Sprint("garbled-", i)
+		b.submit(c, request(id))
+		garble(id, record)
+		if i == 0 {
+			b.submit(c, request(id))
+			garble(id, record)
+		}
+	}
+	b.startWorker(proves)
+	for i := range records {
+		id := fmt.Sprint("garbled-", i)
+		b.await(c, id, Done)
+		if st, err := c.Status(ctx(t), id); err != nil || st.Attempts != 1 {
+			t.Errorf("%s: record %+v, %v", id, st, err)
+		}
+	}
+	b.awaitEmpty(c.js)
+}
+
 // alone runs the test in a process of its own, where no memory is left of other tests that what is measured could hide in, and reports
 // whether this is that process.
 func alone(t *testing.T) bool {

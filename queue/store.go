@@ -123,7 +123,8 @@ func isMarker(msg *jetstream.RawStreamMsg) bool { return msg.Header.Get("KV-Oper
 
 // register makes the record of a job that is to be queued under subject, or
 // finds it, and returns its revision too. ErrIDConflict if there is one and it
-// is another job's.
+// is another job's. What is no record is written over: nothing else would
+// remove it, and the job could neither run nor end.
 func (s *store) register(ctx context.Context, id, subject string, digest [32]byte) (*Status, uint64, error) {
 	st := &Status{
 		Progress: Progress{ID: id, State: Queued, At: time.Now()},
@@ -136,7 +137,7 @@ func (s *store) register(ctx context.Context, id, subject string, digest [32]byt
 		switch {
 		case err == nil:
 			return there, revision, there.conflict(subject, digest)
-		case !errors.Is(err, ErrUnknownJob):
+		case !errors.Is(err, ErrUnknownJob) && !errors.Is(err, ErrMalformed):
 			return nil, 0, err
 		}
 		revision, err = s.write(ctx, st, revision)
@@ -151,7 +152,7 @@ func (s *store) register(ctx context.Context, id, subject string, digest [32]byt
 // producers do, and it may have gone while the job waited.
 func (s *store) registered(ctx context.Context, id, subject string, digest [32]byte) (*Status, uint64, error) {
 	st, revision, err := s.status(ctx, id)
-	if errors.Is(err, ErrUnknownJob) {
+	if errors.Is(err, ErrUnknownJob) || errors.Is(err, ErrMalformed) {
 		return s.register(ctx, id, subject, digest)
 	} else if err != nil {
 		return nil, 0, err
