@@ -91,6 +91,10 @@ func (t *task) conclude(ctx context.Context, r *Result, st *Status) error {
 		if st != nil && t.attempt > 0 {
 			st.end(r.Err.Error())
 		}
+		// Perhaps it failed for what another worker's success has removed.
+		if concluded, err := t.concluded(ctx, t.w.foundNow(ctx, t.id)); concluded || err != nil {
+			return err
+		}
 		if err := t.deadLetter(ctx, t.id, r.Err, st); err != nil {
 			return t.postpone(err)
 		}

@@ -22,6 +22,7 @@ type lease struct {
 	subject string
 	holder  string // worker and a nonce, so that one worker's claims differ
 	seq     uint64 // of the last write
+	follows bool   // on one that was given back a moment ago
 	ttl     time.Duration
 }
 
@@ -51,7 +52,7 @@ func (s *store) claim(ctx context.Context, id, worker string, ttl time.Duration)
 		case !isMarker(last):
 			return nil, &heldError{left: leftOf(last, ttl)}
 		default:
-			l.seq = last.Sequence // released: a marker
+			l.seq, l.follows = last.Sequence, true // released: a marker
 		}
 	}
 	return nil, fmt.Errorf("queue: lease of %s: not taken in %d tries", id, tries)

@@ -201,6 +201,51 @@ func TestResultThatAReplicaDoesNotHave(t *testing.T) {
 	}
 }
 
+// Neither does a job fail that another worker has proven, and removed the
+// witness of: whether the lease was free when this one asked, or was lost to
+// it in the meantime.
+func TestNoDeadLetterOfAJobThatIsDone(t *testing.T) {
+	t.Parallel()
+	b := startBroker(t)
+	c := b.client()
+	done := func(s *Submission) {
+		r := &Result{ID: s.ID, Job: s.Job, State: Done, Attempt: 1, Worker: "first", Proofs: []Proof{{Proof: []byte("first's")}}}
+		if _, err := c.js.Publish(ctx(t), ResultSubject(s.ID), EncodeResult(r)); err != nil {
+			t.Error(err)
+		}
+	}
+	before, meanwhile := b.submit(c, request("before")), b.submit(c, request("meanwhile"))
+	l, err := c.claim(ctx(t), before.ID, "first", time.Minute)
+	if err != nil {
+		t.Fatal(err)
+	}
+	done(before)
+	if err := l.release(ctx(t)); err != nil {
+		t.Fatal(err)
+	}
+	b.behind(StreamResults, 1) // for who asks before the lease is taken
+	w := b.startWorker(func(_ context.Context, d *Delivery) (*Outcome, error) {
+		if d.Job.ID == before.ID {
+			t.Error("proven again")
+		} else {
+			done(meanwhile)
+		}
+		return nil, &Failure{Code: CodeWitnessMissing, Msg: "deleted"}
+	})
+	b.awaitEmpty(c.js)
+	for _, s := range []*Submission{before, meanwhile} {
+		if r := b.await(c, s.ID, Done); r.Worker != "first" {
+			t.Errorf("%s: result of %s", s.ID, r.Worker)
+		}
+		if letters := b.deadLetters(c.js, s.ID); len(letters) != 0 {
+			t.Errorf("%s: %d dead letters", s.ID, len(letters))
+		}
+	}
+	if err := w.stop(); err != nil {
+		t.Error(err)
+	}
+}
+
 // A replica that knows an old state of a record misleads nobody: not about
 // attempts, and not about whose the latest is.
 func TestRecordThatIsOld(t *testing.T) {

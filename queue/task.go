@@ -124,9 +124,8 @@ func (t *task) process(ctx context.Context) error {
 	case err != nil:
 		return t.postpone(err)
 	}
-	if t.delivered > 1 { // its holder may have finished while we asked
-		r, body, err := t.w.resultNow(t.claimed.ctx, t.id)
-		if concluded, err := t.concluded(t.claimed.ctx, found{r, body, err}); concluded || err != nil {
+	if t.delivered > 1 || t.claimed.lease.follows { // its holder may have finished while we asked
+		if concluded, err := t.concluded(t.claimed.ctx, t.w.foundNow(t.claimed.ctx, t.id)); concluded || err != nil {
 			return err
 		}
 	}
@@ -189,6 +188,12 @@ type found struct {
 	result *Result
 	body   []byte
 	err    error
+}
+
+// foundNow is what the leader knows of a job's result.
+func (s *store) foundNow(ctx context.Context, id string) found {
+	r, body, err := s.resultNow(ctx, id)
+	return found{r, body, err}
 }
 
 // lookUp reads a job's result while other things are done. What it returns

@@ -122,7 +122,7 @@ func (u *upload) settle(ctx context.Context) error {
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	case <-timeout.C:
-		return fmt.Errorf("the broker didn't answer for a chunk within %s", uploadTimeout)
+		return fmt.Errorf("the broker didn't answer for a chunk within %s: %w", uploadTimeout, nats.ErrTimeout)
 	}
 	u.free = append(u.free, c.buf)
 	u.stored += int64(c.n)
@@ -132,7 +132,9 @@ func (u *upload) settle(ctx context.Context) error {
 	return nil
 }
 
-const uploadTimeout = 30 * time.Second
+// uploadTimeout is how long the oldest chunk waits for its answer, once those
+// before it have theirs. A leader that steps down may leave without one.
+const uploadTimeout = 10 * time.Second
 
 func (u *upload) buffer() []byte {
 	if n := len(u.free); n > 0 {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"strings"
@@ -132,8 +133,8 @@ func (b *broker) settled(t *testing.T, results uint64) {
 	if n := b.messages(t, queue.StreamResults); n != results {
 		t.Errorf("%d results, want %d", n, results)
 	}
-	if n := b.messages(t, queue.StreamDead); n != 0 {
-		t.Errorf("%d dead letters", n)
+	for letter, err := range b.client.DeadLetters(t.Context()) {
+		t.Errorf("dead letter %+v, %v", letter, err)
 	}
 }
 
@@ -291,6 +292,36 @@ func TestDrainUnderLoad(t *testing.T) {
 	if code := second.signal(t, syscall.SIGTERM); code != exitOK {
 		t.Errorf("second: exit code %d", code)
 	}
+}
+
+// A broker that is restarted, again and again, while its workers are idle: they bind again by themselves, and take the next job soon.
+func TestQ03RestartedBroker(t *testing.T) {
+	t.Parallel()
+	b := provisioned(t)
+	var webs []string
+	for _, name := range []string{"first", "second"} {
+		_, web := startWorker(t, workerEnv(b.url, name))
+		webs = append(webs, web)
+	}
+	for i := range 5 {
+		b.process.signal(t, syscall.SIGTERM)
+		b.start(t)
+		for _, web := range webs {
+			eventually(t, "the worker is ready", func() bool {
+				code, _ := get(t, web+"/readyz")
+				return code == http.StatusOK
+			})
+		}
+		eventually(t, "the producer is connected", b.nc.IsConnected)
+		id := b.many(t, fmt.Sprint("round-", i), 1)[0]
+		ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
+		r, err := b.client.Wait(ctx, id)
+		cancel()
+		if err != nil || r.State != queue.Done || r.Attempt != 1 {
+			t.Fatalf("round %d: %+v, %v", i, r, err)
+		}
+	}
+	b.settled(t, 5)
 }
 
 // The broker is killed in the middle of 200 jobs and started again: none is lost, none is proven into two results, and the workers come

@@ -171,6 +171,13 @@ func provisioned(t *testing.T) *broker {
 	b := &broker{dir: t.TempDir(), port: "-1"}
 	b.start(t)
 	must(t, pinion(t, []string{"PINION_NATS=" + b.url, "PINION_ACK_WAIT=" + ackWait.String()}, "provision"))
+	b.bind(t)
+	return b
+}
+
+// bind connects the test's own client.
+func (b *broker) bind(t *testing.T) {
+	t.Helper()
 	var err error
 	if b.nc, err = nats.Connect(b.url, queue.ConnectOptions(t.Name(), slog.New(slog.DiscardHandler))...); err != nil {
 		t.Fatal(err)
@@ -182,7 +189,6 @@ func provisioned(t *testing.T) *broker {
 	if b.client, err = queue.NewClient(t.Context(), b.nc, queue.ClientConfig{}); err != nil {
 		t.Fatal(err)
 	}
-	return b
 }
 
 // messages is the number of messages in a stream.
