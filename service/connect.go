@@ -67,8 +67,7 @@ func (c *Config) Connect(name string, log *slog.Logger) (*nats.Conn, error) {
 		return nil, err
 	}
 	urls := strings.ReplaceAll(c.NATS, " ", "")
-	options := append(queue.ConnectOptions(name, log), nats.CustomInboxPrefix(c.NATSInbox))
-	nc, err := nats.Connect(urls, append(options, credentials...)...)
+	nc, err := nats.Connect(urls, append(queue.ConnectOptions(name, log), credentials...)...)
 	if err != nil {
 		return nil, &BrokerError{URLs: redactURLs(urls), Err: err}
 	}

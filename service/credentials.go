@@ -34,9 +34,12 @@ func (c *Config) checkIdentity() (faults []error) {
 	return faults
 }
 
-// credentials are the options for the files that say who we are to the broker and whom we trust. All files are read here, so that
+// credentials are the options for what says who we are to the broker and whom we trust. All files are read here, so that
 // what is wrong with one is told by its variable; the connection reads them again whenever it is restored.
 func (c *Config) credentials() (options []nats.Option, err error) {
+	if c.NATSInbox != "" {
+		options = append(options, nats.CustomInboxPrefix(c.NATSInbox))
+	}
 	if c.NATSCreds != "" {
 		if _, err := readVariable("NATS_CREDS", c.NATSCreds, checkCreds); err != nil {
 			return nil, err
