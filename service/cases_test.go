@@ -93,7 +93,8 @@ func (y *yard) start(name string, change func(*Config)) *proving {
 	if err != nil {
 		y.t.Fatal(err)
 	}
-	nc, err := (&Config{NATS: y.url}).Connect(name, log)
+	config.NATS = y.url
+	nc, err := config.Connect(name, log)
 	if err != nil {
 		y.t.Fatal(err)
 	}

@@ -1,11 +1,14 @@
 package service
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io/fs"
 	"log/slog"
+	"os"
+	"regexp"
 	"testing"
 	"time"
 
@@ -172,4 +175,27 @@ func sameFailure(got, want error) bool {
 		return *d == *e && d.After > time.Second
 	}
 	return got == want
+}
+
+// docs/wire.md explains every code that a result may have.
+func TestCodesAreDocumented(t *testing.T) {
+	doc, err := os.ReadFile("../docs/wire.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range []string{"../queue/failure.go", "../engine/error.go"} {
+		source, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		codes := regexp.MustCompile(`Code[A-Z]\w+ +Code = "(\w+)"`).FindAllSubmatch(source, -1)
+		if len(codes) < 5 {
+			t.Fatalf("%s: %d codes found", file, len(codes))
+		}
+		for _, code := range codes {
+			if !bytes.Contains(doc, fmt.Appendf(nil, "`%s`", code[1])) {
+				t.Errorf("docs/wire.md lacks the code %s", code[1])
+			}
+		}
+	}
 }
