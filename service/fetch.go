@@ -118,7 +118,7 @@ func (j *fetch) underWay() bool {
 }
 
 func (f *fetcher) run(ref circuit.Ref, job *fetch) {
-	info, pulled, err := PullCircuit(f.ctx, f.client, f.catalogue, ref, f.room, func(stage string, done, total int64) {
+	err := f.pull(f.ctx, ref, func(stage string, done, total int64) {
 		f.mu.Lock()
 		defer f.mu.Unlock()
 		job.stage, job.done, job.total = stage, done, total
@@ -126,21 +126,28 @@ func (f *fetcher) run(ref circuit.Ref, job *fetch) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	defer close(job.ended)
-	log := f.log.With("circuit", ref.Name, "digest", ref.Digest, "took", time.Since(job.begun))
-	job.err = err
-	switch {
-	case err == nil:
+	if job.err = err; err == nil {
 		delete(f.fetches, ref)
-		if pulled {
-			f.metrics.fetch(f.ctx, "done")
-			log.Info("circuit fetched", "bytes", info.Bytes)
-		}
-	case f.ctx.Err() == nil:
-		job.again = time.Now().Add(min(retryPause<<min(job.failures, 10), maxRetryPause))
-		job.failures++
-		f.metrics.fetch(f.ctx, "failed")
-		log.Error("circuit not fetched", "failures", job.failures, "error", err)
+		return
 	}
+	job.again = time.Now().Add(min(retryPause<<min(job.failures, 10), maxRetryPause))
+	job.failures++
+}
+
+// pull fetches a circuit now, unless it is there.
+func (f *fetcher) pull(ctx context.Context, ref circuit.Ref, progress circuit.Progress) error {
+	begun := time.Now()
+	info, pulled, err := PullCircuit(ctx, f.client, f.catalogue, ref, f.room, progress)
+	log := f.log.With("circuit", ref.Name, "digest", ref.Digest, "took", time.Since(begun))
+	switch {
+	case pulled:
+		f.metrics.fetch(ctx, "done")
+		log.Info("circuit fetched", "bytes", info.Bytes)
+	case err != nil && ctx.Err() == nil:
+		f.metrics.fetch(ctx, "failed")
+		log.Error("circuit not fetched", "error", err)
+	}
+	return err
 }
 
 // room waits for the memory that checking a circuit takes, as a job does for its own.

@@ -12,6 +12,7 @@ import (
 // A fleet of small workers only: a job that none of them can ever fit ends at the limit of deferrals, and says what it would take and what
 // there was. No attempt is burned.
 func TestSmallFleetEndsAtTheDeferralLimit(t *testing.T) {
+	t.Parallel()
 	config := testConfig(t)
 	config.Jobs = 1
 	config.Memory = intakeBytes + 4096

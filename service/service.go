@@ -189,10 +189,9 @@ func (s *Service) obtain(ctx context.Context, name string, added []circuit.Info)
 	if ref, err = circuit.ParseRef(record.Ref()); err != nil {
 		return ref, err
 	}
-	_, _, err = PullCircuit(ctx, s.client, s.prover.Catalogue, ref, s.circuits.room, func(stage string, done, total int64) {
+	return ref, s.circuits.pull(ctx, ref, func(stage string, done, total int64) {
 		s.enter(fmt.Sprintf("fetching circuit %s: %s, %d %%", name, stage, 100*done/max(total, 1)))
 	})
-	return ref, err
 }
 
 func (s *Service) bind(ctx context.Context, spans *queue.SpanCollector, counts *metrics) (err error) {

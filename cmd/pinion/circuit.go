@@ -96,15 +96,19 @@ func (c *circuitList) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	infos, broken := catalogue.List()
+	added, broken := catalogue.List()
 	pulled, alsoBroken := catalogue.Received()
-	infos = append(append([]circuit.Info{}, infos...), pulled...)
+	infos := append(append([]circuit.Info{}, added...), pulled...)
 	return errors.Join(broken, alsoBroken, a.print(infos, func(w io.Writer) {
 		t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 		defer t.Flush()
 		fmt.Fprintln(t, "NAME\tCURVE\tCONSTRAINTS\tPUBLIC\tDOMAIN\tKEY\tDIGEST\tNOTES")
-		for _, i := range infos {
-			fmt.Fprintf(t, "%s\t%s\t%d\t%d\t%d\t%s\t%.12s\t%s\n", i.Name, i.Curve, i.Constraints, i.Public, i.Domain, mebibytes(i.Bytes), i.Digest, notes(i))
+		for n, i := range infos {
+			note := notes(i)
+			if n >= len(added) {
+				note = "pulled " + note
+			}
+			fmt.Fprintf(t, "%s\t%s\t%d\t%d\t%d\t%s\t%.12s\t%s\n", i.Name, i.Curve, i.Constraints, i.Public, i.Domain, mebibytes(i.Bytes), i.Digest, note)
 		}
 	}))
 }
