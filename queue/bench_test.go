@@ -19,20 +19,22 @@ import (
 // some thousand constraints.
 var benchSizes = []int{32, 206_000}
 
+// benchJobs is how many jobs wait.
+const benchJobs = 1000
+
 // BenchmarkBacklog has jobs wait before the worker starts; an operation is
 // 1000 jobs, from the worker's start to the last result.
 func BenchmarkBacklog(b *testing.B) {
 	for _, size := range benchSizes {
 		b.Run(fmt.Sprint(size, "B"), func(b *testing.B) {
-			const jobs = 1000
 			br := startBroker(b)
 			c := br.client()
 			witness := make([]byte, size)
 			var took time.Duration
 			for n := range b.N {
-				backlog(br, c, fmt.Sprint("r", n), witness, jobs)
+				backlog(br, c, fmt.Sprint("r", n), witness, benchJobs)
 				var left atomic.Int64
-				left.Store(jobs)
+				left.Store(benchJobs)
 				done := make(chan struct{})
 				sub, err := c.nc.Subscribe("pinion.done.>", func(*nats.Msg) {
 					if left.Add(-1) == 0 {
@@ -56,7 +58,7 @@ func BenchmarkBacklog(b *testing.B) {
 					b.Fatal(err)
 				}
 			}
-			b.ReportMetric(float64(jobs*b.N)/took.Seconds(), "jobs/s")
+			b.ReportMetric(float64(benchJobs*b.N)/took.Seconds(), "jobs/s")
 			b.ReportMetric(0, "ns/op")
 		})
 	}
@@ -78,6 +80,46 @@ func backlog(br *broker, c *Client, round string, witness []byte, jobs int) {
 		})
 	}
 	producers.Wait()
+}
+
+// BenchmarkBroker is what the broker alone gives: the jobs of BenchmarkBacklog
+// are pulled, as many at a time as by a worker, and acknowledged.
+func BenchmarkBroker(b *testing.B) {
+	for _, size := range benchSizes {
+		b.Run(fmt.Sprint(size, "B"), func(b *testing.B) {
+			br := startBroker(b)
+			c := br.client()
+			consumer, err := c.js.Consumer(b.Context(), StreamJobs, Normal.Consumer())
+			if err != nil {
+				b.Fatal(err)
+			}
+			var took time.Duration
+			for n := range b.N {
+				backlog(br, c, fmt.Sprint("r", n), make([]byte, size), benchJobs)
+				start := time.Now()
+				var left atomic.Int64
+				left.Store(benchJobs)
+				var pulls sync.WaitGroup
+				for range lookAhead {
+					pulls.Go(func() {
+						for left.Add(-1) >= 0 {
+							msg, err := consumer.Next()
+							if err == nil {
+								err = msg.DoubleAck(b.Context())
+							}
+							if err != nil {
+								b.Error(err)
+							}
+						}
+					})
+				}
+				pulls.Wait()
+				took += time.Since(start)
+			}
+			b.ReportMetric(float64(benchJobs*b.N)/took.Seconds(), "jobs/s")
+			b.ReportMetric(0, "ns/op")
+		})
+	}
 }
 
 // BenchmarkAlone submits one job after the other to an idle worker, and tells
