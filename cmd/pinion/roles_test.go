@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 )
 
@@ -43,8 +44,9 @@ func TestRoles(t *testing.T) {
 		t.Helper()
 		return pinion(t, env[role], args...)
 	}
-	must(t, as("operator", "provision", "--circuits"))
-	serving, _ := startWorker(t, append(env["worker"], "PINION_WORKER=w", "PINION_HTTP=127.0.0.1:0"))
+	must(t, as("operator", "provision"))
+	must(t, as("operator", "circuit", "push", "multiplier-bn128"))
+	serving, _ := startWorker(t, append(env["worker"], "PINION_WORKER=w", "PINION_HTTP=127.0.0.1:0", "PINION_CIRCUITS="+t.TempDir()))
 	proof := filepath.Join(t.TempDir(), "proof.json")
 	input := write(t, "input.json", []byte(`{"a": 3, "b": 5}`))
 	must(t, as("producer", "submit", "multiplier-bn128", "--input", input, "--id", "one", "--wait", "--proof", proof))
@@ -61,6 +63,16 @@ func TestRoles(t *testing.T) {
 	}
 	fails(t, as("producer", "jobs", "list"), exitUnavailable, "queue: list jobs: "+refused+"$JS.API.DIRECT.GET.KV_pinion_state")
 	fails(t, as("producer", "workers", "drain", "w"), exitUnavailable, "drain worker w: "+refused+"pinion.worker.w.drain")
+	for _, role := range []string{"producer", "worker", "observer"} { // who chooses keys chooses what is proven
+		o := as(role, "circuit", "push", "bare")
+		if o.code != exitUnavailable || !strings.Contains(o.stderr, refused) {
+			t.Errorf("%s pushes a circuit: exit code %d: %s", role, o.code, o.stderr)
+		}
+	}
+	must(t, as("worker", "circuit", "pull", "multiplier-bn128"))
+	must(t, as("operator", "circuit", "push", "bare"))
+	must(t, as("operator", "circuit", "use", "bare@"+digest(t, catalogue, "bare")))
+	must(t, as("operator", "circuit", "list", "--remote"))
 	fails(t, as("producer", "provision"), exitUnavailable, refused+"$JS.API.STREAM.CREATE.PINION_JOBS")
 
 	matches(t, must(t, as("observer", "jobs", "list")), `JOB +STATE.*\none +done.*\n`)
