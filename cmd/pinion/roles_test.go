@@ -73,7 +73,7 @@ func TestRoles(t *testing.T) {
 	must(t, as("operator", "circuit", "push", "bare"))
 	must(t, as("operator", "circuit", "use", "bare@"+digest(t, catalogue, "bare")))
 	must(t, as("operator", "circuit", "list", "--remote"))
-	fails(t, as("producer", "provision"), exitUnavailable, refused+"$JS.API.STREAM.CREATE.PINION_JOBS")
+	fails(t, as("producer", "provision"), exitUnavailable, refused+"$JS.API.STREAM.INFO.PINION_JOBS")
 
 	matches(t, must(t, as("observer", "jobs", "list")), `JOB +STATE.*\none +done.*\n`)
 	must(t, as("observer", "results", "one"))
