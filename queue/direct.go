@@ -21,19 +21,23 @@ import (
 // answers for the stream.
 func lastMessage(ctx context.Context, nc *nats.Conn, stream, subject string) (*jetstream.RawStreamMsg, error) {
 	get := directGet(stream) + "." + subject
-	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
-	defer cancel()
 	ctx, stop := Guard(ctx, nc, get)
 	defer stop()
-	msg, err := nc.RequestWithContext(ctx, get, nil)
-	for try := 1; errors.Is(err, nats.ErrNoResponders) && try < getTries; try++ {
-		pause(ctx, getPause) // perhaps its leader changes
-		msg, err = nc.RequestWithContext(ctx, get, nil)
+	msg, err := requestOnce(ctx, nc, get)
+	for try := 1; unanswered(err) && ctx.Err() == nil && try < getTries; try++ {
+		pause(ctx, getPause) // perhaps its leader changes, or the replica that was asked is lost
+		msg, err = requestOnce(ctx, nc, get)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("stream %s: %w", stream, Refusal(ctx, err))
 	}
 	return storedMessage(msg)
+}
+
+func requestOnce(ctx context.Context, nc *nats.Conn, subject string) (*nats.Msg, error) {
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+	defer cancel()
+	return nc.RequestWithContext(ctx, subject, nil)
 }
 
 const (

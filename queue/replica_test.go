@@ -269,6 +269,18 @@ func TestRecordThatIsOld(t *testing.T) {
 	}
 }
 
+// A read that nobody answers is asked again: the replica that got it may be
+// lost.
+func TestReadWithoutAnAnswer(t *testing.T) {
+	t.Parallel()
+	b := startBroker(t)
+	c := b.client()
+	b.once(directGets(StreamResults), "lost.read.>", func(*nats.Msg) {})
+	if _, err := c.Result(ctx(t), "any"); !errors.Is(err, ErrNoResult) {
+		t.Errorf("error %v, want ErrNoResult", err)
+	}
+}
+
 // The chunks of an object that a replica doesn't have yet are read from
 // another one.
 func TestChunksThatAReplicaDoesNotHave(t *testing.T) {

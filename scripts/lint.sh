@@ -50,7 +50,7 @@ else
 fi
 
 if [[ -x .bin/nats-server ]]; then
-  check deploy/nats.conf .bin/nats-server -t -c deploy/nats.conf
+  check deploy/nats.conf .bin/nats-server -t -c deploy/nats.conf # a test runs nats-cluster.conf
 else
   skip deploy/nats.conf "no nats-server ('make .bin/nats-server')"
 fi

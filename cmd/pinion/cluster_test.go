@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"sync"
 	"syscall"
@@ -25,10 +27,9 @@ type cluster struct {
 
 // node is one server of a cluster, which keeps its address and its store when it is started again.
 type node struct {
-	name           string
-	dir, url, http string
-	args           []string
-	process        *process
+	name, url, http string
+	env             []string
+	process         *process
 }
 
 // startCluster runs a cluster, provisioned with three replicas of everything.
@@ -39,19 +40,13 @@ func startCluster(t *testing.T) *cluster {
 	c := &cluster{broker: &broker{}}
 	var urls, routes []string
 	for i := range size {
-		n := &node{
-			name: fmt.Sprintf("node-%d", i), dir: t.TempDir(),
-			url: "nats://127.0.0.1:" + ports[i], http: "http://127.0.0.1:" + ports[size+i],
-		}
-		routes = append(routes, "nats://127.0.0.1:"+ports[2*size+i])
-		n.args = []string{
-			"-n", n.name, "-a", "127.0.0.1", "-p", ports[i], "-m", ports[size+i], "-js", "-sd", n.dir,
-			"--cluster_name", "pinion", "--cluster", routes[i],
-		}
-		c.nodes, urls = append(c.nodes, n), append(urls, n.url)
+		client, http, route := "127.0.0.1:"+ports[i], "127.0.0.1:"+ports[size+i], "127.0.0.1:"+ports[2*size+i]
+		n := &node{name: fmt.Sprintf("node-%d", i), url: "nats://" + client, http: "http://" + http}
+		n.env = []string{"NATS_NAME=" + n.name, "NATS_LISTEN=" + client, "NATS_HTTP=" + http, "NATS_CLUSTER=" + route, "NATS_DATA=" + t.TempDir()}
+		c.nodes, urls, routes = append(c.nodes, n), append(urls, n.url), append(routes, "nats://"+route)
 	}
 	for _, n := range c.nodes {
-		n.args = append(n.args, "--routes", strings.Join(routes, ","))
+		n.env = append(n.env, "NATS_ROUTES=["+strings.Join(routes, ", ")+"]")
 		n.start(t)
 	}
 	c.url = strings.Join(urls, ",")
@@ -90,7 +85,9 @@ func (n *node) start(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	n.process = spawn(t, n.name, exec.Command(path, n.args...))
+	cmd := exec.Command(path, "-c", filepath.Join("..", "..", "deploy", "nats-cluster.conf"))
+	cmd.Env = append(os.Environ(), n.env...)
+	n.process = spawn(t, n.name, cmd)
 	n.process.line(t, "Listening for client connections")
 }
 
