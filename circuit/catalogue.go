@@ -18,6 +18,9 @@ const (
 	r1csFile         = "circuit.r1cs"
 )
 
+// KeyFile is the name of the file that is mapped while a circuit is in use: among those of Circuit.Files and of Receive.
+const KeyFile = keyFile
+
 // Catalogue is a directory with one folder per circuit: those that were added have its name, those that were received (see Receive) its
 // name@digest. A reference means the first if its digest allows that, else the second. Any number of goroutines and processes may use one at the same time: a circuit
 // appears and disappears by one rename, so it is there whole or not at all, and an open one stays usable when it is removed.

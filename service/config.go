@@ -35,7 +35,7 @@ type Config struct {
 	Listen    string   `env:"LISTEN" envDefault:"127.0.0.1:4222" doc:"address of the embedded broker; it has no authentication" form:"a loopback address and port; port 0 takes a free one"`
 	Data      string   `env:"DATA" envDefault:"~/.local/share/pinion" doc:"directory of the embedded broker's streams and, unless PINION_CIRCUITS says otherwise, of the circuits" form:"a directory"`
 	Circuits  string   `env:"CIRCUITS" doc:"directory of the circuit catalogue; when empty, circuits in PINION_DATA" form:"a directory"`
-	Preload   []string `env:"PRELOAD" doc:"circuits to load before the worker is ready" form:"circuit names separated by commas, or all"`
+	Preload   []string `env:"PRELOAD" doc:"circuits to load before the worker is ready, fetched from the broker if they aren't in PINION_CIRCUITS" form:"circuit names separated by commas, or all"`
 	Forgeable []string `env:"ALLOW_FORGEABLE" doc:"circuits to serve although their keys have no phase-2 contribution, so that anyone can forge their proofs" form:"circuit names separated by commas"`
 
 	Device     string        `env:"DEVICE" envDefault:"auto" doc:"device that proves; auto is the first CUDA device, or the CPU where there is none" form:"auto, cpu, or cuda:N for CUDA device number N"`

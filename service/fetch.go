@@ -75,7 +75,7 @@ func (f *fetcher) fetch(ctx context.Context, ref circuit.Ref) error {
 		return &queue.Defer{After: handOn, Reason: fmt.Sprintf("circuit %s couldn't be looked up: %v", ref.Name, err)}
 	}
 	for _, file := range files.Files {
-		if total := f.budget.Total(); file.Len > total { // not worth the download
+		if total := f.budget.Total(); file.Name == circuit.KeyFile && file.Len > total { // not worth the download
 			return tooLarge(file.Len, total)
 		}
 	}
