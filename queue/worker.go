@@ -28,9 +28,10 @@ type WorkerConfig struct {
 	// Jobs is how many jobs may be in hand at once, those that wait for the
 	// device included. Default 2: one that proves, one that is made ready.
 	Jobs int
-	// Intake is called before a job is asked for: it blocks until there is
-	// room for a job's message and returns what gives the room back once the
-	// job has left the worker's hands. Optional.
+	// Intake is called before a job is asked for, one call at a time: it
+	// blocks until there is room for a job's message and returns what gives
+	// the room back, once the job has left the worker's hands or it turns out
+	// that none is to be asked for. Optional.
 	Intake func(ctx context.Context) (release func(), err error)
 	// Healthy says what is wrong with the device, or nil. It is asked at each
 	// heartbeat of a job: the job of a sick device loses its lease and goes to
