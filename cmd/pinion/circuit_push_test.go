@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -30,6 +31,14 @@ func (b *broker) push(t *testing.T, name string) {
 
 // count is the number of a process's lines with a text.
 func (p *process) count(text string) int { return strings.Count(p.text(), text) }
+
+// reading holds a worker back when it asks for the first chunk of a circuit.
+func reading(subject string, _ []byte) verdict {
+	if subject == "$JS.API.DIRECT.GET.OBJ_"+queue.BucketCircuits {
+		return stop
+	}
+	return pass
+}
 
 const fetched = `"msg":"circuit fetched"`
 
@@ -81,12 +90,7 @@ func TestOneDownloadPerMachine(t *testing.T) {
 	b.push(t, "multiplier-bn128")
 	shared := "PINION_CIRCUITS=" + filepath.Join(t.TempDir(), "circuits")
 	must(t, pinion(t, []string{shared}, "circuit", "add", "other", "--zkey", exampleFile("multiplier", "bls12381", circuits.Zkey)))
-	p := startProxy(t, b.url, func(subject string, _ []byte) verdict {
-		if subject == "$JS.API.DIRECT.GET.OBJ_"+queue.BucketCircuits { // the first chunk
-			return stop
-		}
-		return pass
-	})
+	p := startProxy(t, b.url, reading)
 	first, _ := startWorker(t, workerEnv(p.url, "first", shared))
 	ids := b.many(t, "first", 1)
 	<-p.held
@@ -109,6 +113,36 @@ func TestOneDownloadPerMachine(t *testing.T) {
 	b.settled(t, 7)
 	if n, m := first.count(fetched), second.count(fetched); n != 1 || m != 0 {
 		t.Errorf("%d and %d downloads, expected 1 and 0", n, m)
+	}
+}
+
+// A worker that is killed while it fetches a circuit leaves no half of one, and nothing that keeps the next from fetching it.
+func TestKilledWhileFetching(t *testing.T) {
+	t.Parallel()
+	b := provisioned(t)
+	b.push(t, "multiplier-bn128")
+	dir := filepath.Join(t.TempDir(), "circuits")
+	more := []string{"PINION_CIRCUITS=" + dir, "PINION_PRELOAD=multiplier-bn128"}
+	p := startProxy(t, b.url, reading)
+	cmd := exec.Command(program, "serve")
+	cmd.Env = environment(workerEnv(p.url, "first", more...))
+	first := spawn(t, "first", cmd)
+	<-p.held
+	if code := first.signal(t, syscall.SIGKILL); code != -1 {
+		t.Fatalf("exit code %d", code)
+	}
+	left, err := filepath.Glob(filepath.Join(dir, ".scratch-*"))
+	if err != nil || len(left) != 1 {
+		t.Fatalf("killed with the folders %v, %v", left, err)
+	}
+	second, _ := startWorker(t, workerEnv(b.url, "second", more...))
+	if second.count(fetched) != 1 {
+		t.Error("not fetched")
+	}
+	for _, of := range []string{".scratch-*", ".incoming-*"} {
+		if left, err := filepath.Glob(filepath.Join(dir, of)); err != nil || len(left) != 0 {
+			t.Errorf("left behind: %v, %v", left, err)
+		}
 	}
 }
 
