@@ -90,7 +90,8 @@ struct alignas(16) Field {
     PINION_INLINE Field doubled() const { return *this + *this; }
 
     // Loose elements are factors of one product and nothing else: they are congruent to what they stand for, but not less than p. The
-    // products that are added up before a reduction may come to 4 p^2, so both factors of a single one may be as large as 2 p.
+    // products that are added up before a reduction may come to 4 p^2, so both factors of a single one may be as large as 2 p; in the
+    // scalar fields only the second one.
 
     // looseSum is at most 2 p.
     PINION_INLINE Field looseSum(const Field &o) const {
@@ -115,14 +116,25 @@ struct alignas(16) Field {
     // looseDifference is at most 2 p.
     PINION_INLINE Field looseDifference(const Field &o) const { return looseSum(o.looseNegative()); }
 
+    // The first factor is less than p. The second one may be any integer of as many words where P::lowest isn't zero.
     PINION_INLINE Field operator*(const Field &o) const {
         Rows rows;
-        PINION_UNROLL
-        for (int i = 0; i < words; i++) {
-            rows.next(*this, o.w[i], i == 0);
-            rows.reduce();
+        if constexpr (P::lowest == 0) {
+            PINION_UNROLL
+            for (int i = 0; i < words; i++) {
+                rows.next(*this, o.w[i], i == 0);
+                rows.reduce();
+            }
+            return rows.sum();
+        } else {
+            Field quotient;
+            PINION_UNROLL
+            for (int i = 0; i < words; i++) {
+                rows.next(*this, o.w[i], i == 0);
+                quotient.w[i] = rows.divide();
+            }
+            return rows.unreduced() - quotient;
         }
-        return rows.sum();
     }
 
     // squared has the products of unlike words once, doubled, and is reduced afterwards: three quarters of a product's multiply-adds.
@@ -169,7 +181,7 @@ struct alignas(16) Field {
         Field r2;
         PINION_UNROLL
         for (int i = 0; i < words; i++) r2.w[i] = P::square(i);
-        return n * r2;
+        return r2 * n;
     }
 
     // toInteger has the words of the integer that this element is.
@@ -222,6 +234,14 @@ struct alignas(16) Field {
         PINION_UNROLL
         for (int i = 1; i < words; i++) r.w[i] = c.subc(a.w[i], b.w[i]);
         return c.borrowLast();
+    }
+
+    // complement is R - p.
+    PINION_INLINE static Field complement() {
+        Field r;
+        PINION_UNROLL
+        for (int i = 0; i < words; i++) r.w[i] = ~P::modulus(i) + (i == 0);
+        return r;
     }
 
     // shifted has the words of the half, rounded down; halved is the half of the element.
@@ -341,21 +361,28 @@ struct alignas(16) Field {
 
         // add adds a b to the row.
         PINION_INLINE void add(const Field &a, uint32_t b) {
+            addOdd(a, b, 0);
+            addEven(a, b);
+        }
+
+        PINION_INLINE void addOdd(const Field &a, uint32_t b, int from) {
             Carry c;
-            odd[0] = c.madLo(a.w[1], b, odd[0]);
-            odd[1] = c.madcHi(a.w[1], b, odd[1]);
+            odd[from] = c.madLo(a.w[from + 1], b, odd[from]);
+            odd[from + 1] = c.madcHi(a.w[from + 1], b, odd[from + 1]);
             PINION_UNROLL
-            for (int i = 2; i < words; i += 2) {
+            for (int i = from + 2; i < words; i += 2) {
                 odd[i] = c.madcLo(a.w[i + 1], b, odd[i]);
                 odd[i + 1] = c.madcHi(a.w[i + 1], b, odd[i + 1]);
             }
-            addEven(a, b);
         }
 
         PINION_INLINE void addEven(const Field &a, uint32_t b) {
             Carry c;
             even[0] = c.madLo(a.w[0], b, even[0]);
             even[1] = c.madcHi(a.w[0], b, even[1]);
+            addEven(c, a, b);
+        }
+        PINION_INLINE void addEven(Carry &c, const Field &a, uint32_t b) {
             PINION_UNROLL
             for (int i = 2; i < words; i += 2) {
                 even[i] = c.madcLo(a.w[i], b, even[i]);
@@ -366,6 +393,24 @@ struct alignas(16) Field {
 
         // reduce adds the multiple of p that makes the lowest word zero.
         PINION_INLINE void reduce() { add(modulus(), even[0] * P::inverse); }
+
+        // divide does the same with a multiple q (R - p), and returns the q whose q R has to be taken off. With a p that ends in 1 - 2^s, the
+        // lowest word e makes q = e + 2^s e mod 2^32, and what the lowest word of R - p, 2^s - 1, adds to the next word is no product: with e it
+        // comes to 2^32 times the upper bits of 2^s q and the carry of q. The next word of R - p is 0 where s is 32.
+        PINION_INLINE uint32_t divide() {
+            constexpr bool whole = P::lowest == 32;
+            Carry c;
+            uint32_t q = even[0];
+            if constexpr (whole) {
+                even[1] = c.add(even[1], q);
+            } else {
+                q = c.add(q, q << P::lowest);
+                even[1] = c.addc(even[1], q >> (32 - P::lowest));
+            }
+            addEven(c, complement(), q);
+            addOdd(complement(), q, whole ? 2 : 0);
+            return q;
+        }
 
         // sum ends the product.
         PINION_INLINE Field sum() const { return unreduced().reduced(); }

@@ -1,4 +1,5 @@
-// The parameters of the four prime fields, little-endian 32-bit words, R = 2^(32 * words).
+// The parameters of the four prime fields, little-endian 32-bit words, R = 2^(32 * words). The roots of unity of high order that the
+// scalar fields have make p end in 1 - 2^lowest; of the others lowest is 0.
 #pragma once
 
 #include "primitives.h"
@@ -10,6 +11,7 @@ struct Bn254FrParams {
     static constexpr int words = 8;
     static constexpr int bits = 254;
     static constexpr uint32_t inverse = 0xefffffffu;  // -1/p mod 2^32
+    static constexpr int lowest = 28;  // p = 1 - 2^28 mod 2^32
     static constexpr int twoAdicity = 28;
     // p
     PINION_INLINE static constexpr uint32_t modulus(int i) {
@@ -42,6 +44,7 @@ struct Bn254FqParams {
     static constexpr int words = 8;
     static constexpr int bits = 254;
     static constexpr uint32_t inverse = 0xe4866389u;  // -1/p mod 2^32
+    static constexpr int lowest = 0;
     // p
     PINION_INLINE static constexpr uint32_t modulus(int i) {
         constexpr uint32_t w[words] = {0xd87cfd47u, 0x3c208c16u, 0x6871ca8du, 0x97816a91u,
@@ -67,6 +70,7 @@ struct Bls12381FrParams {
     static constexpr int words = 8;
     static constexpr int bits = 255;
     static constexpr uint32_t inverse = 0xffffffffu;  // -1/p mod 2^32
+    static constexpr int lowest = 32;  // p = 1 - 2^32 mod 2^64
     static constexpr int twoAdicity = 32;
     // p
     PINION_INLINE static constexpr uint32_t modulus(int i) {
@@ -99,6 +103,7 @@ struct Bls12381FqParams {
     static constexpr int words = 12;
     static constexpr int bits = 381;
     static constexpr uint32_t inverse = 0xfffcfffdu;  // -1/p mod 2^32
+    static constexpr int lowest = 0;
     // p
     PINION_INLINE static constexpr uint32_t modulus(int i) {
         constexpr uint32_t w[words] = {0xffffaaabu, 0xb9feffffu, 0xb153ffffu, 0x1eabfffeu,

@@ -55,6 +55,21 @@ void dots(const std::string &name) {
   }
 }
 
+// wideFactors are second factors that are not less than the modulus, of the fields that take any.
+template <class F>
+void wideFactors(const std::string &name) {
+  const auto x = Vectors::get<F>(name), products = Vectors::get<F>(name + " products");
+  for (size_t i = 0, k = 0; i < x.size(); i++) {
+    for (size_t j = 0; j < x.size(); j++, k++) {
+      CHECK(x[i] * x[j].looseSum(F::modulus()) == products[k], "%s, %zu and %zu", name.c_str(), i, j);
+    }
+  }
+  F greatest, unit = F::zero();
+  for (uint32_t &word : greatest.w) word = 0xffffffffu;
+  unit.w[0] = 1;
+  CHECK(F::fromInteger(greatest) + F::fromInteger(unit) == F::fromInteger(F::one()), "%s, 2^%d - 1", name.c_str(), 32 * F::words);
+}
+
 template <class F>
 void prime(const std::string &name) {
   operations<F>(name);
@@ -112,6 +127,7 @@ TEST(field_bn254_r) {
   prime<Bn254Fr>("bn254 r");
   combinations<Bn254Fr>("bn254 r");
   dots<Bn254Fr>("bn254 r");
+  wideFactors<Bn254Fr>("bn254 r");
 }
 
 TEST(field_bn254_q) {
@@ -120,7 +136,10 @@ TEST(field_bn254_q) {
   dots<Bn254Fq>("bn254 q");
 }
 
-TEST(field_bls12381_r) { prime<Bls12381Fr>("bls12381 r"); }
+TEST(field_bls12381_r) {
+  prime<Bls12381Fr>("bls12381 r");
+  wideFactors<Bls12381Fr>("bls12381 r");
+}
 
 TEST(field_bls12381_q) {
   prime<Bls12381Fq>("bls12381 q");
