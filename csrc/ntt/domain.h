@@ -14,7 +14,8 @@ class Domain {
   // bytes is the device memory of a domain.
   static size_t bytes(unsigned logN) { return elements(logN) * sizeof(F); }
 
-  Domain(Device &device, Stream &stream, unsigned logN) : logN_(logN), roots_(device, elements(logN)) {
+  Domain(Device &device, Stream &stream, unsigned logN)
+      : logN_(logN), processors_(device.processors()), roots_(device, elements(logN)) {
     Squares<F> squares;
     for (unsigned i = 0; i < F::words; i++) squares.power[0].w[i] = F::Params::root(int(i));
     for (unsigned i = logN + 1; i < F::Params::twoAdicity; i++) squares.power[0] = squares.power[0].squared();
@@ -25,64 +26,63 @@ class Domain {
   size_t size() const { return size_t(1) << logN_; }
 
   // toCoefficients: values in natural order to n times coefficients in bit-reversed order.
-  void toCoefficients(Stream &stream, F *vectors, unsigned count) const {
-    falling<Turn::down>(stream, vectors, count);
-    pass<Turn::down>(stream, vectors, count, last());
-  }
+  void toCoefficients(Stream &stream, F *vectors, unsigned count) const { falling<Turn::down, Turn::down>(stream, vectors, count); }
   // fromCoset: the same for values on the coset.
-  void fromCoset(Stream &stream, F *vectors, unsigned count) const {
-    falling<Turn::downCoset>(stream, vectors, count);
-    pass<Turn::downCoset>(stream, vectors, count, last());
-  }
+  void fromCoset(Stream &stream, F *vectors, unsigned count) const { falling<Turn::downCoset, Turn::downCoset>(stream, vectors, count); }
   // toValues: coefficients in bit-reversed order to values in natural order, on the domain.
-  void toValues(Stream &stream, F *vectors, unsigned count) const {
-    pass<Turn::up>(stream, vectors, count, last());
-    rising<Turn::up>(stream, vectors, count);
-  }
+  void toValues(Stream &stream, F *vectors, unsigned count) const { rising<Turn::up>(stream, vectors, count, 0); }
   // toCosetValues: the same, value i at w^(2i+1) for the root w of order 2n.
-  void toCosetValues(Stream &stream, F *vectors, unsigned count) const {
-    pass<Turn::upCoset>(stream, vectors, count, last());
-    rising<Turn::upCoset>(stream, vectors, count);
-  }
+  void toCosetValues(Stream &stream, F *vectors, unsigned count) const { rising<Turn::upCoset>(stream, vectors, count, 0); }
   // toCoset: values on the domain to n times the values on the coset, both in natural order.
   void toCoset(Stream &stream, F *vectors, unsigned count) const {
-    falling<Turn::down>(stream, vectors, count);
-    pass<Turn::downUpCoset>(stream, vectors, count, last());
-    rising<Turn::upCoset>(stream, vectors, count);
+    falling<Turn::down, Turn::downUpCoset>(stream, vectors, count);
+    rising<Turn::upCoset>(stream, vectors, count, 1);
   }
 
  private:
   static size_t elements(unsigned logN) { return layer(logN) + (size_t(1) << logN) + 1; }
 
-  // last is the tile of the pass over the lowest bits, contiguous in memory.
-  Tile last() const { return Tile{0, logN_ < tileBits ? logN_ : tileBits, 0}; }
-  // strided passes, from 0 on for the lowest bits, share the other bits evenly.
-  unsigned strided() const { return logN_ <= tileBits ? 0 : (logN_ - tileBits + tileBits - columnBits - 1) / (tileBits - columnBits); }
-  Tile stridedTile(unsigned i) const {
-    const unsigned bits = logN_ - tileBits, passes = strided();
-    const unsigned from = bits * i / passes, to = bits * (i + 1) / passes;
-    return Tile{tileBits + from, to - from, columnBits};
-  }
+  // Passes are the tiles of count vectors, of the lowest bits first: those are contiguous in memory and as many as fit; the other passes share the
+  // rest evenly, in tiles as wide as fit.
+  struct Passes {
+    unsigned logN, roundBits, tileBits, number;
 
-  template <Turn turn>
+    Passes(unsigned logN, size_t elements, unsigned processors) : logN(logN), roundBits(mostRoundBits) {
+      while (roundBits > 1 && elements >> roundBits < processors * enoughThreads) roundBits--;
+      tileBits = threadBits + roundBits;
+      number = (logN + tileBits - 1) / tileBits;
+    }
+    Tile operator[](unsigned i) const {
+      if (i == 0) return Tile{0, logN < tileBits ? logN : tileBits, 0, roundBits};
+      const unsigned rest = logN - tileBits, from = rest * (i - 1) / (number - 1), to = rest * i / (number - 1);
+      return Tile{tileBits + from, to - from, tileBits - (to - from), roundBits};
+    }
+  };
+  Passes passes(unsigned count) const { return Passes(logN_, size() * count, processors_); }
+
+  // falling goes down to the lowest bits, rising goes up from pass first on.
+  template <Turn turn, Turn lowest>
   void falling(Stream &stream, F *vectors, unsigned count) const {
-    for (unsigned i = strided(); i > 0; i--) pass<turn>(stream, vectors, count, stridedTile(i - 1));
+    const Passes tiles = passes(count);
+    for (unsigned i = tiles.number - 1; i > 0; i--) pass<turn>(stream, vectors, count, tiles[i]);
+    pass<lowest>(stream, vectors, count, tiles[0]);
   }
   template <Turn turn>
-  void rising(Stream &stream, F *vectors, unsigned count) const {
-    for (unsigned i = 0; i < strided(); i++) pass<turn>(stream, vectors, count, stridedTile(i));
+  void rising(Stream &stream, F *vectors, unsigned count, unsigned first) const {
+    const Passes tiles = passes(count);
+    for (unsigned i = first; i < tiles.number; i++) pass<turn>(stream, vectors, count, tiles[i]);
   }
 
   template <Turn turn>
   void pass(Stream &stream, F *vectors, unsigned count, Tile tile) const {
     const unsigned bits = tile.rowBits + tile.columnBits;
-    unsigned threads = bits > registerBits ? 1u << (bits - registerBits) : 1;
+    unsigned threads = bits > tile.roundBits ? 1u << (bits - tile.roundBits) : 1;
     if (threads < 32) threads = 32;
-    const Shape shape{1u << (logN_ - bits), threads, sizeof(F) << bits, count};
+    const Shape shape{1u << (logN_ - bits), threads, Plane<F>::bytes, count};
     stream.launch("transform", shape, transform<F, turn>, vectors, static_cast<const F *>(roots_.data()), logN_, tile);
   }
 
-  unsigned logN_;
+  unsigned logN_, processors_;
   Buffer<F> roots_;
 };
 

@@ -9,7 +9,7 @@
 
 namespace pinion {
 
-PINION_HD size_t layer(unsigned p) { return (size_t(1) << p) + p; }
+PINION_HD unsigned layer(unsigned p) { return (1u << p) + p; }
 
 constexpr unsigned maxLogDomain = 27;
 
@@ -22,11 +22,11 @@ struct Squares {
 // fillRoots writes the layers 0 to logN of the table: the squares are those of the root of order 2^(logN+1).
 template <class F>
 PINION_KERNEL fillRoots(F *roots, unsigned logN, Squares<F> squares) {
-  size_t total = layer(logN) + (size_t(1) << logN) + 1;
-  for (size_t t = 1 + globalThread(); t < total; t += globalThreads()) {
+  const unsigned total = layer(logN) + (1u << logN) + 1;
+  for (unsigned t = 1 + unsigned(globalThread()); t < total; t += unsigned(globalThreads())) {
     unsigned p = 0;
     while (p < logN && layer(p + 1) <= t) p++;
-    size_t e = (t - layer(p)) << (logN - p);
+    const unsigned e = (t - layer(p)) << (logN - p);
     F x = F::one();
     for (unsigned j = 0; e >> j; j++) {
       if (e >> j & 1) x = x * squares.power[j];
@@ -45,30 +45,34 @@ enum class Turn {
 };
 
 // Tile is the part of a vector that a block works on: the 2^rowBits rows of elements whose indices differ in the bits from low on, in 2^columnBits
-// adjacent columns.
+// adjacent columns. Its threads have 2^roundBits elements each, and do as many stages between exchanges through shared memory.
 struct Tile {
-  unsigned low, rowBits, columnBits;
+  unsigned low, rowBits, columnBits, roundBits;
 };
 
-// registerBits is how many stages are done between exchanges through shared memory.
-constexpr unsigned registerBits = 3;
-// tileBits is the size of a tile; columnBits that of a piece of contiguous memory in passes with a stride: a cache line.
-constexpr unsigned tileBits = 11, columnBits = 2;
-constexpr unsigned transformThreads = 1u << (tileBits - registerBits);
+// Blocks are small, and a multiprocessor has several at once, so that some compute while others wait.
+constexpr unsigned threadBits = 7, transformBlocks = 4;
+// With eight elements a thread there are the fewest exchanges; threads have fewer where a multiprocessor wouldn't have enough threads.
+constexpr unsigned mostRoundBits = 3, enoughThreads = 192;
+constexpr unsigned mostTileBits = threadBits + mostRoundBits;
 
-// Plane is a tile in shared memory. Elements are kept as two halves, and turned about within eights, so that threads that read
-// elements one or eight apart hit different banks.
+// Plane is a tile in shared memory. Elements are kept as two halves, a fixed distance apart, and turned about within eights, so that
+// threads that read elements one or eight apart hit different banks.
 template <class F>
 struct Plane {
   struct alignas(16) Half {
     uint32_t w[F::words / 2];
   };
-  Half *low, *high;
+  static constexpr unsigned distance = 1u << mostTileBits;
+  static constexpr unsigned bytes = 2 * distance * sizeof(Half);
 
-  PINION_DEVICE static unsigned place(unsigned i) { return i ^ (i >> 3 & 7); }
+  Half *halves;
+
+  PINION_DEVICE Half *place(unsigned i) const { return halves + (i ^ (i >> 3 & 7)); }
   PINION_DEVICE F load(unsigned i) const {
     F x;
-    Half l = low[place(i)], h = high[place(i)];
+    const Half *at = place(i);
+    const Half l = at[0], h = at[distance];
     PINION_UNROLL
     for (int j = 0; j < F::words / 2; j++) x.w[j] = l.w[j], x.w[F::words / 2 + j] = h.w[j];
     return x;
@@ -77,8 +81,9 @@ struct Plane {
     Half l, h;
     PINION_UNROLL
     for (int j = 0; j < F::words / 2; j++) l.w[j] = x.w[j], h.w[j] = x.w[F::words / 2 + j];
-    low[place(i)] = l;
-    high[place(i)] = h;
+    Half *at = place(i);
+    at[0] = l;
+    at[distance] = h;
   }
 };
 
@@ -88,7 +93,7 @@ struct Walk {
   F *values;  // of the tile's first element
   const F *roots;
   Tile tile;
-  size_t column;  // the low bits of the first column's indices
+  unsigned column;  // the low bits of the first column's indices
   Plane<F> plane;
 
   // round does the stages of the row bits [j, j+M), from and to global memory where told so.
@@ -104,7 +109,7 @@ struct Walk {
       PINION_UNROLL
       for (unsigned e = 0; e < size; e++) {
         const unsigned r = row + (e << j);
-        x[e] = fromGlobal ? values[(size_t(r) << tile.low) + q] : plane.load(r << tile.columnBits | q);
+        x[e] = fromGlobal ? values[(r << tile.low) + q] : plane.load(r << tile.columnBits | q);
       }
       PINION_UNROLL
       for (unsigned turn = 0; turn < M; turn++) {
@@ -114,7 +119,7 @@ struct Walk {
         for (unsigned e = 0; e < size; e++) {
           if (e >> s & 1) continue;
           const unsigned below = rowLow | (e & ((1u << s) - 1)) << j;
-          const size_t i = size_t(below) << tile.low | (column + q);
+          const unsigned i = below << tile.low | (column + q);
           butterfly<rising, coset>(x[e], x[e | 1u << s], p, i);
         }
       }
@@ -122,7 +127,7 @@ struct Walk {
       for (unsigned e = 0; e < size; e++) {
         const unsigned r = row + (e << j);
         if (toGlobal) {
-          values[(size_t(r) << tile.low) + q] = x[e];
+          values[(r << tile.low) + q] = x[e];
         } else {
           plane.store(r << tile.columnBits | q, x[e]);
         }
@@ -132,15 +137,16 @@ struct Walk {
 
   // butterfly combines two elements 2^p apart, the first of which is at i modulo 2^p.
   template <bool rising, bool coset>
-  PINION_DEVICE void butterfly(F &l, F &u, unsigned p, size_t i) const {
+  PINION_DEVICE void butterfly(F &l, F &u, unsigned p, unsigned i) const {
     if (rising) {
-      const F t = u * (coset ? roots[layer(p + 1) + 2 * i + 1] : roots[layer(p) + i]);
+      const F w = coset ? roots[layer(p + 1) + 2 * i + 1] : roots[layer(p) + i], t = w * u;
       u = l - t;
       l = l + t;
     } else {
-      const F t = u - l;
+      const F w = coset ? roots[layer(p + 1) + (2u << p) - 2 * i - 1] : roots[layer(p) + (1u << p) - i];
+      const F t = u.looseDifference(l);
       l = l + u;
-      u = t * (coset ? roots[layer(p + 1) + (size_t(2) << p) - 2 * i - 1] : roots[layer(p) + (size_t(1) << p) - i]);
+      u = w * t;
     }
   }
 
@@ -148,12 +154,12 @@ struct Walk {
   PINION_DEVICE void rounds(bool fromGlobal, bool toGlobal) const {
     const unsigned k = tile.rowBits;
     for (unsigned done = 0; done < k;) {
-      const unsigned m = k - done < registerBits ? k - done : registerBits;
+      const unsigned m = k - done < tile.roundBits ? k - done : tile.roundBits;
       const unsigned j = rising ? done : k - done - m;
       const bool first = done == 0 && fromGlobal, last = done + m == k && toGlobal;
       if (done) barrier();
-      if (m == registerBits) {
-        round<registerBits, rising, coset>(j, first, last);
+      if (m == 3) {
+        round<3, rising, coset>(j, first, last);
       } else if (m == 2) {
         round<2, rising, coset>(j, first, last);
       } else {
@@ -166,14 +172,12 @@ struct Walk {
 
 // transform does the stages of a tile's row bits, in place, for vectors of 2^logN elements one after the other: blockIndexY says which.
 template <class F, Turn turn>
-PINION_KERNEL_BOUNDS(transformThreads, 2) transform(F *values, const F *roots, unsigned logN, Tile tile) {
-  using Half = typename Plane<F>::Half;
-  Half *shared = dynamicShared<Half>();
-  const size_t t = blockIndex();
-  const size_t column = (t & ((size_t(1) << (tile.low - tile.columnBits)) - 1)) << tile.columnBits;
-  const size_t base = (t >> (tile.low - tile.columnBits)) << (tile.low + tile.rowBits) | column;
+PINION_KERNEL_BOUNDS(1 << threadBits, transformBlocks) transform(F *values, const F *roots, unsigned logN, Tile tile) {
+  const unsigned t = blockIndex();
+  const unsigned column = (t & ((1u << (tile.low - tile.columnBits)) - 1)) << tile.columnBits;
+  const unsigned base = (t >> (tile.low - tile.columnBits)) << (tile.low + tile.rowBits) | column;
   const Walk<F> walk{values + (size_t(blockIndexY()) << logN) + base, roots, tile, column,
-                     Plane<F>{shared, shared + (size_t(1) << (tile.rowBits + tile.columnBits))}};
+                     Plane<F>{dynamicShared<typename Plane<F>::Half>()}};
   if (turn == Turn::down) walk.template rounds<false, false>(true, true);
   if (turn == Turn::downCoset) walk.template rounds<false, true>(true, true);
   if (turn == Turn::up) walk.template rounds<true, false>(true, true);
