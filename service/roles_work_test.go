@@ -200,8 +200,10 @@ func TestRolesWork(t *testing.T) {
 	if r, err = eyes.Wait(ctx, "good"); err != nil || r.State != queue.Done || last.State != queue.Done {
 		t.Errorf("observed: %+v, %v, %+v", r, err, last)
 	}
-	another, err := announce(roleConn(t, url, worker, log), "w2", func() Status { return Status{Worker: "w2"} }, map[string]func(){})
+	second := roleConn(t, url, worker, log)
+	another, err := announce(second, "w2", func() Status { return Status{Worker: "w2"} }, map[string]func(){})
 	must("announce", err)
+	must("announce", second.Flush())
 	for role, nc := range map[string]*nats.Conn{operator: operatorConn, observer: watching} {
 		workers, err := AskWorkers(ctx, nc, time.Second)
 		if err != nil || len(workers) != 2 || workers[0].Worker != "w" || !workers[0].Ready || workers[1].Worker != "w2" {
