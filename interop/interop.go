@@ -66,9 +66,9 @@ func (f *Fetched) Snarkjs(args ...string) []string {
 	return append([]string{f.node, filepath.Join(f.dir, "node_modules", "snarkjs", "build", "cli.cjs")}, args...)
 }
 
-// Producer is the command line of a call of examples/js.
-func (f *Fetched) Producer(args ...string) []string {
-	return append([]string{f.node, filepath.Join(f.dir, "js", "prove.js")}, args...)
+// Example is the command line of a script of examples/js.
+func (f *Fetched) Example(script string, args ...string) []string {
+	return append([]string{f.node, filepath.Join(f.dir, "js", script)}, args...)
 }
 
 // BuildPinion builds the binary as it ships, without cgo, into dir.

@@ -18,6 +18,13 @@ import (
 	"github.com/pinion-zk/pinion/interop"
 )
 
+// TestJavaScriptVectors: another language's msgpack, and its arithmetic, write and read what docs/wire.md says.
+func TestJavaScriptVectors(t *testing.T) {
+	if out := must(t, fetched.Example("vectors.js", filepath.Join(interop.Root(), "docs", "wire.md"))); out != "9 vectors\n" {
+		t.Errorf("printed %q", out)
+	}
+}
+
 // TestJavaScriptProducer: examples/js, which knows only docs/wire.md, has circuits proven by a worker and the proofs verified by snarkjs;
 // on a broker with the roles of deploy/nats-roles.conf, as a producer.
 func TestJavaScriptProducer(t *testing.T) {
@@ -49,7 +56,7 @@ func TestJavaScriptProducer(t *testing.T) {
 	as("producer")
 
 	produce := func(circuit, id string, more ...string) []string {
-		return fetched.Producer(append([]string{circuit, "--id", id, "--vkey", path(circuit + ".vkey"), "--proof", path(id + ".proof"), "--public", path(id + ".public")}, more...)...)
+		return fetched.Example("prove.js", append([]string{circuit, "--id", id, "--vkey", path(circuit + ".vkey"), "--proof", path(id + ".proof"), "--public", path(id + ".public")}, more...)...)
 	}
 	verify := func(circuit, id string) {
 		must(t, []string{pinion, "verify", "--vkey", path(circuit + ".vkey"), "--public", path(id + ".public"), "--proof", path(id + ".proof")})

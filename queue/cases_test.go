@@ -13,6 +13,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/nats-io/nats.go"
 )
 
 // Situations that users of other queues have reported. Those that need a
@@ -200,25 +202,54 @@ func TestQ18LeaseLostWhileWaitingForTheDevice(t *testing.T) {
 }
 
 // A proof of many ack waits, with an idle worker beside, is made once: the
-// ratio is that of two minutes to the usual 30 s.
+// ratio is that of two minutes to the usual 30 s. Either of the two that keep
+// it, the lease and the ack wait, would hide that the other isn't kept.
 func TestQ19ProofOfManyAckWaits(t *testing.T) {
 	t.Parallel()
 	b := startBroker(t)
 	c := b.client()
+	const waits = 4
+	leases := b.count(stateSubject(leaseKey("long")), "worker-")
+	beats := b.count("$JS.ACK."+StreamJobs+".>", "+WPI")
 	var begun atomic.Int64
 	h := func(ctx context.Context, d *Delivery) (*Outcome, error) {
 		begun.Add(1)
 		d.Progress(PhaseDevice, 0)
-		pause(ctx, 4*ackWait)
+		pause(ctx, waits*ackWait)
 		return proves(ctx, d)
 	}
-	b.startWorker(h)
-	b.startWorker(h)
+	for i := range 2 {
+		b.startWorker(h, func(cfg *WorkerConfig) { cfg.Name = fmt.Sprint("worker-", i) })
+	}
 	b.submit(c, request("long"))
 	if r := b.await(c, "long", Done); r.Attempt != 1 || begun.Load() != 1 {
 		t.Errorf("attempt %d, begun %d times", r.Attempt, begun.Load())
 	}
 	b.awaitEmpty(c.js)
+	if n := leases.Load(); n < 1+waits/2 { // it lives for two ack waits
+		t.Errorf("the lease was written %d times", n)
+	}
+	if n := beats.Load(); n < waits-1 {
+		t.Errorf("the broker was told %d times that the job is in work", n)
+	}
+}
+
+// count counts the messages on a subject that begin so.
+func (b *broker) count(subject, begins string) *atomic.Int64 {
+	b.t.Helper()
+	n := &atomic.Int64{}
+	nc := b.connect()
+	if _, err := nc.Subscribe(subject, func(msg *nats.Msg) {
+		if bytes.HasPrefix(msg.Data, []byte(begins)) {
+			n.Add(1)
+		}
+	}); err != nil {
+		b.t.Fatal(err)
+	}
+	if err := nc.Flush(); err != nil {
+		b.t.Fatal(err)
+	}
+	return n
 }
 
 // Many producers submit other witnesses under one id at the same time: one
@@ -226,7 +257,9 @@ func TestQ19ProofOfManyAckWaits(t *testing.T) {
 func TestP2ManyJobsOfOneID(t *testing.T) {
 	t.Parallel()
 	b := startBroker(t)
+	submitted := make(chan struct{})
 	b.startWorker(func(_ context.Context, d *Delivery) (*Outcome, error) {
+		<-submitted // a result would tell the others too
 		o := &Outcome{}
 		for _, w := range d.Job.Witnesses {
 			o.Proofs = append(o.Proofs, Proof{Proof: bytes.Clone(w.Wtns)})
@@ -248,6 +281,7 @@ func TestP2ManyJobsOfOneID(t *testing.T) {
 		})
 	}
 	submitting.Wait()
+	close(submitted)
 	winner := slices.Index(accepted, true)
 	if winner < 0 || slices.Contains(accepted[winner+1:], true) {
 		t.Fatalf("accepted: %v, want one", accepted)

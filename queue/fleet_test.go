@@ -42,7 +42,7 @@ func TestFleet(t *testing.T) {
 	var high, low, lowBefore int // the last: low ones that were begun before the last high one
 	for i := range orders {
 		w := b.startWorkerAs(b.connect(), func(w *Worker) {
-			w.pullWait, w.settle = 2*fleetSettle, fleetSettle // for slow machines: a lane that is silent for longer is taken for empty
+			w.pullWait, w.settle = fleetPull, fleetSettle // for slow machines: a lane that is silent for longer is taken for empty
 		}, func(ctx context.Context, d *Delivery) (*Outcome, error) {
 			if err := together.meet(ctx); err != nil {
 				return nil, err
