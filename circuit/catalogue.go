@@ -151,6 +151,9 @@ func (c *Catalogue) Open(ref Ref) (*Circuit, error) {
 	}
 	circuit, err := openCircuit(c.path(folder), *info, c.calculatorOptions())
 	if err == nil {
+		if folder != ref.Name {
+			c.touch(folder)
+		}
 		return circuit, nil
 	}
 	switch now, gone := c.Info(ref); { // was it removed, or replaced, meanwhile?

@@ -35,6 +35,7 @@ type Config struct {
 	Listen    string   `env:"LISTEN" envDefault:"127.0.0.1:4222" doc:"address of the embedded broker; it has no authentication" form:"a loopback address and port; port 0 takes a free one"`
 	Data      string   `env:"DATA" envDefault:"~/.local/share/pinion" doc:"directory of the embedded broker's streams and, unless PINION_CIRCUITS says otherwise, of the circuits" form:"a directory"`
 	Circuits  string   `env:"CIRCUITS" doc:"directory of the circuit catalogue; when empty, circuits in PINION_DATA" form:"a directory"`
+	Fetched   Size     `env:"FETCHED" envDefault:"auto" doc:"room on the disk for circuits that were fetched from the broker: when one more exceeds it, those unused for the longest go; auto is no limit" form:"auto, or a size such as 100GiB"`
 	Preload   []string `env:"PRELOAD" doc:"circuits to load before the worker is ready, fetched from the broker if they aren't in PINION_CIRCUITS" form:"circuit names separated by commas, or all"`
 	Forgeable []string `env:"ALLOW_FORGEABLE" doc:"circuits to serve although their keys have no phase-2 contribution, so that anyone can forge their proofs" form:"circuit names separated by commas"`
 

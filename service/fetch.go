@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"sync"
 	"time"
 
@@ -19,6 +20,8 @@ type fetcher struct {
 	client    *queue.Client
 	catalogue *circuit.Catalogue
 	budget    *pool.Budget
+	disk      int64 // room for what is fetched; 0: no limit
+	resident  func() []circuit.Ref
 	metrics   *metrics
 	log       *slog.Logger
 
@@ -42,8 +45,11 @@ type fetch struct {
 	done, total int64
 }
 
-func newFetcher(client *queue.Client, p *Prover, m *metrics, log *slog.Logger) *fetcher {
-	f := &fetcher{client: client, catalogue: p.Catalogue, budget: p.budget, metrics: m, log: log, fetches: map[circuit.Ref]*fetch{}}
+func newFetcher(client *queue.Client, p *Prover, disk Size, m *metrics, log *slog.Logger) *fetcher {
+	f := &fetcher{
+		client: client, catalogue: p.Catalogue, budget: p.budget, disk: int64(disk), resident: p.Engine.Resident,
+		metrics: m, log: log, fetches: map[circuit.Ref]*fetch{},
+	}
 	f.ctx, f.cancel = context.WithCancel(context.Background())
 	return f
 }
@@ -137,7 +143,12 @@ func (f *fetcher) run(ref circuit.Ref, job *fetch) {
 // pull fetches a circuit now, unless it is there.
 func (f *fetcher) pull(ctx context.Context, ref circuit.Ref, progress circuit.Progress) error {
 	begun := time.Now()
-	info, pulled, err := PullCircuit(ctx, f.client, f.catalogue, ref, f.room, progress)
+	var info *circuit.Info
+	pulled := false
+	err := f.makeRoom(ctx, ref)
+	if err == nil {
+		info, pulled, err = PullCircuit(ctx, f.client, f.catalogue, ref, f.room, progress)
+	}
 	log := f.log.With("circuit", ref.Name, "digest", ref.Digest, "took", time.Since(begun))
 	switch {
 	case pulled:
@@ -148,6 +159,26 @@ func (f *fetcher) pull(ctx context.Context, ref circuit.Ref, progress circuit.Pr
 		log.Error("circuit not fetched", "error", err)
 	}
 	return err
+}
+
+// makeRoom removes circuits that were fetched before, if this one exceeds the room on the disk.
+func (f *fetcher) makeRoom(ctx context.Context, ref circuit.Ref) error {
+	if _, err := f.catalogue.Info(ref); err == nil || f.disk == 0 {
+		return nil
+	}
+	files, err := f.client.CircuitFiles(ctx, ref.String())
+	if err != nil {
+		return err
+	}
+	inUse := func(r circuit.Ref) bool { return slices.Contains(f.resident(), r) }
+	removed, err := f.catalogue.MakeRoom(files.Bytes(), f.disk, inUse)
+	for _, r := range removed {
+		f.log.Info("circuit removed, to make room for another", "circuit", r.Name, "digest", r.Digest)
+	}
+	if err != nil {
+		return fmt.Errorf("%sFETCHED: %w", Prefix, err)
+	}
+	return nil
 }
 
 // room waits for the memory that checking a circuit takes, as a job does for its own.

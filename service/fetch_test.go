@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/pinion-zk/pinion/circuit"
@@ -130,4 +131,48 @@ func TestFetchEndsWithTheWorker(t *testing.T) {
 	}
 	close(goOn)
 	<-done
+}
+
+// Circuits that were fetched make room for another; one that exceeds all of it is left to other workers, who are told why.
+func TestFetchMakesRoom(t *testing.T) {
+	t.Parallel()
+	config := testConfig(t)
+	elsewhere, err := config.OpenCatalogue()
+	if err != nil {
+		t.Fatal(err)
+	}
+	first, err := elsewhere.Info(circuit.Ref{Name: "multiplier"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	second, err := elsewhere.Add(t.Context(), "second", circuit.Files{Zkey: filepath.Join(config.Data, "circuit.zkey")}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	config.Circuits = filepath.Join(t.TempDir(), "empty")
+	config.Fetched = Size(first.Bytes + first.Bytes/2)
+	s, err := Start(t.Context(), config, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, info := range []*circuit.Info{first, second} {
+		if _, err := PushCircuit(t.Context(), s.client, elsewhere, info.Ref(), false, nil); err != nil {
+			t.Fatal(err)
+		}
+		if err := s.circuits.pull(t.Context(), info.Ref(), nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	received, err := s.prover.Catalogue.Received()
+	if err != nil || len(received) != 1 || received[0] != *second {
+		t.Errorf("received %+v, %v", received, err)
+	}
+	s.circuits.disk = first.Bytes / 2
+	later, ok := errors.AsType[*queue.Defer](s.circuits.fetch(t.Context(), first.Ref()))
+	if !ok || !strings.HasPrefix(later.Reason, "circuit multiplier couldn't be fetched (try 1): PINION_FETCHED: ") {
+		t.Errorf("found %v", later)
+	}
+	if err := s.stop(); err != nil {
+		t.Error(err)
+	}
 }

@@ -77,7 +77,7 @@ func (s *Service) start(ctx context.Context) (err error) {
 	if err := s.connect(ctx); err != nil {
 		return err
 	}
-	s.circuits = newFetcher(s.client, s.prover, counts, s.log)
+	s.circuits = newFetcher(s.client, s.prover, s.config.Fetched, counts, s.log)
 	if err := s.offerCircuits(ctx); err != nil {
 		return err
 	}
