@@ -13,7 +13,9 @@ void transforms(const std::string &curve, unsigned logN) {
   const auto coefficients = Vectors::get<F>(name + "coefficients"), values = Vectors::get<F>(name + "values"), coset = Vectors::get<F>(name + "coset");
   const unsigned count = unsigned(coefficients.size() >> logN);
   Device device(0);
+#ifndef __CUDACC__
   device.set(PINION_PROCESSORS, 4);  // whose threads have two, four (2^11) or eight elements (2^13)
+#endif
   Stream stream(device);
   const Domain<F> domain(device, stream, logN);
   Buffer<F> memory(device, coefficients.size());
