@@ -1,0 +1,5 @@
+//go:build !race || soak
+
+package main
+
+const raceDetector = false
