@@ -73,12 +73,12 @@ func (e *Engine) Preload(ctx context.Context, ref circuit.Ref) error {
 	return nil
 }
 
-// Batch is how many witnesses of a circuit the device computes at once; 1 of one that isn't loaded.
+// Batch is how many witnesses of a circuit the device computes at once; 0 of one that isn't loaded.
 func (e *Engine) Batch(ref circuit.Ref) int {
 	if s, loaded := e.circuits.find(ref); loaded {
 		return s.footprint.Batch
 	}
-	return 1
+	return 0
 }
 
 // Healthy returns nil, or why the device isn't trusted any more: jobs are refused then, with a device_fault that others may retry.

@@ -10,7 +10,7 @@ import (
 // concurrent use.
 //
 // A job's circuit isn't known when it is asked for. Until it is weighed, and again when it is proven, it counts as the one that was weighed
-// last did.
+// last did. So more large ones may come than there is room for; these are refused, for other workers to take.
 type hand struct {
 	most int // weight
 
@@ -18,6 +18,7 @@ type hand struct {
 	jobs      int
 	unweighed int // of the jobs
 	weighed   int // weight of the others
+	whole     int // of the weighed ones, those that the device computes alone
 	last      int
 	changed   chan struct{} // closed, and made anew, when there is more room
 }
@@ -46,30 +47,44 @@ func (h *hand) take(ctx context.Context) (release func(), err error) {
 			return nil, err
 		}
 	}
-	h.add(1, 1, 0)
-	return func() { h.change(-1, -1, 0) }, nil
+	h.change(1, 1, 0, 0)
+	return func() {
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		h.change(-1, -1, 0, 0)
+	}, nil
 }
 
-// weigh says what a job in hand is: so many witnesses of a circuit of which the device computes batch at once. done says that it is proven.
-func (h *hand) weigh(witnesses, batch int) (done func()) {
-	weight := max(1, min(witnesses, batch)*wholeTask/batch)
-	h.mu.Lock()
-	h.last = weight
-	h.mu.Unlock()
-	h.change(0, -1, weight)
-	return func() { h.change(0, 1, -weight) }
-}
-
-func (h *hand) change(jobs, unweighed, weighed int) {
+// weigh says what a job in hand is: so many witnesses of a circuit of which the device computes batch at once, 0 if that isn't known yet.
+// done says that it is proven. Not ok means that the device has enough to do without it: the job is to be handed on.
+func (h *hand) weigh(witnesses, batch int) (done func(), ok bool) {
+	weight, whole := wholeTask, 0
+	if batch > 0 {
+		weight = max(1, min(witnesses, batch)*wholeTask/batch)
+	}
+	if batch > 0 && weight == wholeTask {
+		whole = 1
+	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.add(jobs, unweighed, weighed)
-	close(h.changed)
-	h.changed = make(chan struct{})
+	h.last = weight
+	if (h.whole+whole)*wholeTask > h.most {
+		return nil, false
+	}
+	h.change(0, -1, weight, whole)
+	return func() {
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		h.change(0, 1, -weight, -whole)
+	}, true
 }
 
-func (h *hand) add(jobs, unweighed, weighed int) {
+// change is called with mu held.
+func (h *hand) change(jobs, unweighed, weighed, whole int) {
 	h.jobs += jobs
 	h.unweighed += unweighed
 	h.weighed += weighed
+	h.whole += whole
+	close(h.changed)
+	h.changed = make(chan struct{})
 }

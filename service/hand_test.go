@@ -13,7 +13,7 @@ import (
 )
 
 // taken is how many jobs a hand takes before it waits; they stay there.
-func taken(t *testing.T, h *hand, weigh func() (done func())) (n int) {
+func taken(t *testing.T, h *hand, weigh func()) (n int) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan struct{})
@@ -48,7 +48,7 @@ func TestHand(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				h := newHand(test.tasks)
-				if n := taken(t, h, func() func() { return h.weigh(test.witnesses, test.batch) }); n != test.want {
+				if n := taken(t, h, func() { h.weigh(test.witnesses, test.batch) }); n != test.want {
 					t.Errorf("%d jobs taken, expected %d", n, test.want)
 				}
 			})
@@ -64,7 +64,7 @@ func TestHandOfUnknownJobs(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if n := taken(t, h, func() func() { return func() {} }); n != 1 {
+		if n := taken(t, h, func() {}); n != 1 {
 			t.Errorf("%d more jobs taken, expected 1", n)
 		}
 		next := make(chan error)
@@ -85,8 +85,9 @@ func TestHandIsNeverStuck(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		h.weigh(1, 4)()
-		if n := taken(t, h, func() func() { return func() {} }); n != 3 {
+		done, _ := h.weigh(1, 4)
+		done()
+		if n := taken(t, h, func() {}); n != 3 {
 			t.Errorf("%d more jobs taken, expected 3", n)
 		}
 		release()
@@ -96,6 +97,36 @@ func TestHandIsNeverStuck(t *testing.T) {
 			t.Error(err)
 		}
 	})
+}
+
+// After small jobs more large ones come than there is room for: these are refused, small ones and those of a circuit that is still to be
+// loaded never.
+func TestHandRefusesWhatOthersMayProve(t *testing.T) {
+	h := newHand(2)
+	for range 10 {
+		if _, ok := h.weigh(1, 64); !ok {
+			t.Error("a small job is refused")
+		}
+	}
+	var proven func()
+	for i, want := range []bool{true, true, false, false} {
+		done, ok := h.weigh(1, 1)
+		if ok != want {
+			t.Errorf("large job %d: %t, expected %t", i, ok, want)
+		}
+		if ok {
+			proven = done
+		}
+	}
+	for _, batch := range []int{0, 64} {
+		if _, ok := h.weigh(1, batch); !ok {
+			t.Errorf("a job of a circuit with %d a task is refused", batch)
+		}
+	}
+	proven()
+	if _, ok := h.weigh(3, 1); !ok {
+		t.Error("a large job is refused where one was proven")
+	}
 }
 
 func TestJobsInHand(t *testing.T) {

@@ -29,8 +29,8 @@ type handler struct {
 	fetch func(ctx context.Context, ref circuit.Ref) error
 	// elsewhere tells whether other workers may have the circuit, which this one doesn't.
 	elsewhere func(ctx context.Context, ref circuit.Ref) bool
-	// weigh tells what a job is of the worker's work, and returns what tells that it is proven.
-	weigh func(ref circuit.Ref, witnesses int) (done func())
+	// weigh tells what a job is of the worker's work, and returns what tells that it is proven; not ok: there is too much of it.
+	weigh func(ref circuit.Ref, witnesses int) (done func(), ok bool)
 }
 
 // handOn is how long a job that this worker can't take stays away before it is offered again.
@@ -42,7 +42,11 @@ func (h *handler) Prove(ctx context.Context, d *queue.Delivery) (*queue.Outcome,
 	if err != nil {
 		return nil, &queue.Failure{Code: queue.CodeInvalidJob, Msg: err.Error(), Err: err}
 	}
-	defer h.weigh(ref, len(d.Job.Witnesses))()
+	done, ok := h.weigh(ref, len(d.Job.Witnesses))
+	if !ok {
+		return nil, &queue.Defer{After: handOn, Reason: "the worker has as many jobs in hand as its device proves at a time"}
+	}
+	defer done()
 	out, err := h.prove(ctx, ref, d)
 	if err != nil {
 		err = h.failure(ctx, ref, err)

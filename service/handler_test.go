@@ -56,7 +56,7 @@ func newHandler(t *testing.T, e proves) (*handler, *metric.ManualReader) {
 		metrics:   &metrics{jobs: jobs, phases: phases},
 		fetch:     func(context.Context, circuit.Ref) error { return queue.ErrUnknownCircuit },
 		log:       slog.New(slog.DiscardHandler),
-		weigh:     func(circuit.Ref, int) func() { return func() {} },
+		weigh:     func(circuit.Ref, int) (func(), bool) { return func() {}, true },
 		elsewhere: func(_ context.Context, ref circuit.Ref) bool { return ref.Digest.String() == digestB },
 	}, reader
 }
@@ -80,6 +80,17 @@ func TestRequest(t *testing.T) {
 	}
 	if w := req.Witnesses[1]; w.Inputs != nil || w.Open == nil || w.Size != 4 {
 		t.Errorf("wtns: %+v", w)
+	}
+}
+
+// What is too much for this worker is handed on before the engine hears of it.
+func TestTooMuchIsHandedOn(t *testing.T) {
+	e := &fakeEngine{}
+	h, _ := newHandler(t, e)
+	h.weigh = func(circuit.Ref, int) (func(), bool) { return nil, false }
+	_, err := h.Prove(t.Context(), delivery("merkle@"+digestA))
+	if d, ok := errors.AsType[*queue.Defer](err); !ok || d.After != handOn || e.request.Witnesses != nil {
+		t.Errorf("error %v, engine asked for %d proofs", err, len(e.request.Witnesses))
 	}
 }
 

@@ -121,8 +121,7 @@ func (p *Prover) snapshot() snapshot {
 // healthy returns nil while the device is trusted.
 func (p *Prover) healthy() error { return errors.Join(p.executor.Healthy(), p.Engine.Healthy()) }
 
-// weigh says what a job in hand is, and returns what says that it is proven. Of a circuit that isn't loaded it isn't known how many
-// witnesses the device computes at once.
-func (p *Prover) weigh(ref circuit.Ref, witnesses int) (done func()) {
+// weigh says what a job in hand is; see hand. Of a circuit that isn't loaded it isn't known how many witnesses the device computes at once.
+func (p *Prover) weigh(ref circuit.Ref, witnesses int) (done func(), ok bool) {
 	return p.hand.weigh(witnesses, p.Engine.Batch(ref))
 }
