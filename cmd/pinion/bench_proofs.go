@@ -25,7 +25,8 @@ type benchProof struct {
 	Greatest  milliseconds `json:"greatest_ms"`
 	Floor     milliseconds `json:"floor_ms"`
 	Rate      float64      `json:"proofs_per_second"`
-	Upload    milliseconds `json:"upload_ms"` // phases are means over the tasks
+	Upload    milliseconds `json:"upload_ms"`     // phases are means over the tasks
+	Overlap   milliseconds `json:"overlapped_ms"` // of the upload, inside the kernels of the task before
 	Synthesis milliseconds `json:"synthesis_ms"`
 	NTT       milliseconds `json:"ntt_ms"`
 	MSM       milliseconds `json:"msm_ms"`
@@ -293,7 +294,7 @@ func (p *benchProof) add(t gpu.Timings) {
 	for _, phase := range []struct {
 		mean *milliseconds
 		took time.Duration
-	}{{&p.Upload, t.Upload}, {&p.Synthesis, t.Synthesis}, {&p.NTT, t.NTT}, {&p.MSM, t.MSM}, {&p.Finish, t.Finish}} {
+	}{{&p.Upload, t.Upload}, {&p.Overlap, t.Overlapped}, {&p.Synthesis, t.Synthesis}, {&p.NTT, t.NTT}, {&p.MSM, t.MSM}, {&p.Finish, t.Finish}} {
 		*phase.mean += inMS(phase.took) / milliseconds(p.Tasks)
 	}
 }
