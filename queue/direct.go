@@ -29,7 +29,7 @@ func lastMessage(ctx context.Context, nc *nats.Conn, stream, subject string) (*j
 		msg, err = requestOnce(ctx, nc, get)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("stream %s: %w", stream, Refusal(ctx, err))
+		return nil, Refusal(ctx, err)
 	}
 	return storedMessage(msg)
 }

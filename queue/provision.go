@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 )
 
@@ -53,8 +54,11 @@ func create(ctx context.Context, js jetstream.JetStream, o Options) error {
 }
 
 // placed tells a stream that the broker has no place for from other errors,
-// and says why not.
+// and says why not, or that it has no JetStream.
 func placed(err error, cfg jetstream.StreamConfig) error {
+	if errors.Is(err, nats.ErrNoResponders) {
+		return fmt.Errorf("JetStream doesn't answer: a server has it with -js, or with jetstream in its configuration: %w", err)
+	}
 	api, ok := errors.AsType[*jetstream.APIError](err)
 	if !ok {
 		return err

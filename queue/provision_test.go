@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 )
 
@@ -189,6 +190,15 @@ func TestProvisionWithoutAPlace(t *testing.T) {
 		if _, ok := errors.AsType[*jetstream.APIError](err); !ok {
 			t.Errorf("%+v: %v: without the broker's words", test.o, err)
 		}
+	}
+}
+
+// A server without JetStream answers nothing: say what is missing.
+func TestProvisionWithoutJetStream(t *testing.T) {
+	t.Parallel()
+	err := placed(nats.ErrNoResponders, jetstream.StreamConfig{})
+	if !errors.Is(err, nats.ErrNoResponders) || !strings.HasPrefix(err.Error(), "JetStream doesn't answer: a server has it with -js") {
+		t.Error(err)
 	}
 }
 

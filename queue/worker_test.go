@@ -1013,8 +1013,9 @@ func TestNewWorkerErrors(t *testing.T) {
 	if err := b.js().DeleteStream(ctx(t), StreamResults); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := NewWorker(ctx(t), nc, WorkerConfig{Handler: handlerFunc(proves)}); !errors.Is(err, ErrNotProvisioned) {
-		t.Errorf("%v, want ErrNotProvisioned", err)
+	_, err = NewWorker(ctx(t), nc, WorkerConfig{Handler: handlerFunc(proves)})
+	if !errors.Is(err, ErrNotProvisioned) || strings.Count(err.Error(), StreamResults) != 1 {
+		t.Errorf("%v, want ErrNotProvisioned with the stream's name, once", err)
 	}
 	if name := defaultName(); !ValidToken(name) {
 		t.Errorf("default name %q", name)

@@ -48,7 +48,7 @@ type Config struct {
 	Calculate  time.Duration `env:"CALCULATOR_TIME" envDefault:"10m" doc:"time that computing one witness from inputs may take" form:"a duration from 1s to 24h, such as 10m"`
 	Jobs       Jobs          `env:"JOBS" envDefault:"auto" doc:"jobs in hand at once; auto keeps the device busy: the tasks that it takes and one that is made ready, each a whole batch of jobs where a GPU proves small circuits" form:"auto, or a whole number from 1 to 256"`
 	Worker     string        `env:"WORKER" doc:"name of this worker in results and leases; when empty, host name and process number" form:"1 to 64 characters of A-Z a-z 0-9 _ -"`
-	AckWait    time.Duration `env:"ACK_WAIT" envDefault:"30s" doc:"time without a heartbeat after which a job goes to another worker; all workers and pinion provision must agree" form:"a duration from 1s to 1h, such as 30s"`
+	AckWait    time.Duration `env:"ACK_WAIT" envDefault:"30s" doc:"time without a heartbeat after which the broker hands a job out again; a dead worker's lease on it lasts twice as long; all workers and pinion provision must agree" form:"a duration from 1s to 1h, such as 30s"`
 	Grace      time.Duration `env:"GRACE" envDefault:"30s" doc:"time that running jobs have to finish after SIGTERM" form:"a duration from 0s to 24h, such as 30s"`
 	Replies    []string      `env:"REPLY_PREFIXES" envDefault:"_INBOX.,_INBOX_,pinion.reply." doc:"prefixes of the subjects that a job may name for its reply" form:"subject prefixes separated by commas, none of which covers $ or a subject of pinion other than pinion.reply."`
 
