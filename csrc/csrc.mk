@@ -12,7 +12,7 @@ gencode = $(foreach a,$(CUDA_ARCHS),-gencode arch=compute_$(a),code=sm_$(a)) \
 CSRC_FLAGS := -std=c++17 -Icsrc -Icsrc/include
 # No -lineinfo: with as much inlining as this, ptxas 11.8 recurses until its stack is gone.
 NVCC_FLAGS = $(CSRC_FLAGS) -O3 $(gencode) -Xcompiler -fPIC,-fvisibility=hidden,-Wall
-CXX_FLAGS = $(CSRC_FLAGS) -O2 -g -fPIC -fvisibility=hidden -Wall -Wextra -Wno-unknown-pragmas -pthread $(SANITIZE)
+CXX_FLAGS = $(CSRC_FLAGS) -O2 -g1 -fPIC -fvisibility=hidden -Wall -Wextra -Wno-unknown-pragmas -pthread $(SANITIZE)
 
 sources := $(filter-out csrc/test/%,$(wildcard csrc/*/*.cu csrc/*/*.cpp))
 software_sources := $(filter-out %/cuda.cu %_cuda.cu,$(sources))
