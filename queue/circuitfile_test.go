@@ -80,11 +80,9 @@ func TestCircuitFiles(t *testing.T) {
 	}
 }
 
-// Storing a circuit again mends what the bucket has lost of it.
-func TestCircuitPushMends(t *testing.T) {
-	t.Parallel()
-	c := startBroker(t).client()
-	key, _, sources := circuitSources(t)
+// storedCircuit stores a circuit and returns its files, and the first part of its key with what the bucket says of that.
+func storedCircuit(t *testing.T, c *Client, sources []CircuitSource) (files *CircuitFiles, part string, info *jetstream.ObjectInfo) {
+	t.Helper()
 	if err := c.StoreCircuit(ctx(t), testCircuit, sources, false, nil); err != nil {
 		t.Fatal(err)
 	}
@@ -92,11 +90,19 @@ func TestCircuitPushMends(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	part, _ := files.Files[1].part(testCircuit, 0)
-	info, err := c.circuits.info(ctx(t), part)
-	if err != nil {
+	part, _ = files.Files[1].part(testCircuit, 0)
+	if info, err = c.circuits.info(ctx(t), part); err != nil {
 		t.Fatal(err)
 	}
+	return files, part, info
+}
+
+// Storing a circuit again mends what the bucket has lost of it.
+func TestCircuitPushMends(t *testing.T) {
+	t.Parallel()
+	c := startBroker(t).client()
+	key, _, sources := circuitSources(t)
+	files, _, info := storedCircuit(t, c, sources)
 	if err := circuitStream(t, c).Purge(ctx(t), jetstream.WithPurgeSubject(c.circuits.chunkSubject(info.NUID)), jetstream.WithPurgeKeep(2)); err != nil {
 		t.Fatal(err)
 	}
@@ -201,18 +207,7 @@ func TestQ11DamagedCircuit(t *testing.T) {
 	t.Parallel()
 	c := startBroker(t).client()
 	key, _, sources := circuitSources(t)
-	if err := c.StoreCircuit(ctx(t), testCircuit, sources, false, nil); err != nil {
-		t.Fatal(err)
-	}
-	files, err := c.CircuitFiles(ctx(t), testCircuit.Ref())
-	if err != nil {
-		t.Fatal(err)
-	}
-	part, _ := files.Files[1].part(testCircuit, 0)
-	info, err := c.circuits.info(ctx(t), part)
-	if err != nil {
-		t.Fatal(err)
-	}
+	files, part, info := storedCircuit(t, c, sources)
 	for _, x := range []struct {
 		name  string
 		harm  func() error

@@ -82,8 +82,9 @@ func openFiles(paths []string) (sources []queue.CircuitSource, closeAll func(), 
 const busyPause = 250 * time.Millisecond
 
 // PullCircuit fetches a circuit from the bucket into the catalogue, unless it is there: pulled tells which. If another process of this
-// machine is fetching it, that one's download is waited for. room is asked for what checking it takes; see circuit.Room. Errors wrap queue.ErrUnknownCircuit if the bucket doesn't have it, and
-// queue.ErrCircuitDamaged or are *circuit.FormatError if what the bucket has is no good.
+// machine is fetching it, that one's download is waited for. room is asked for what checking it takes; see circuit.Room. Errors wrap
+// queue.ErrUnknownCircuit if the bucket doesn't have it, and queue.ErrCircuitDamaged or are *circuit.FormatError if what the bucket has
+// is no good.
 func PullCircuit(ctx context.Context, client *queue.Client, catalogue *circuit.Catalogue, ref circuit.Ref, room circuit.Room, progress circuit.Progress) (info *circuit.Info, pulled bool, err error) {
 	for {
 		if info, err = catalogue.Info(ref); err == nil {

@@ -16,20 +16,26 @@ import (
 	"github.com/pinion-zk/pinion/queue"
 )
 
-// Many jobs at once of a circuit that the worker lacks: it is fetched once, and all are proven. A worker with an empty folder that is to
-// preload it fetches it before it is ready.
-func TestFetch(t *testing.T) {
-	t.Parallel()
-	config := testConfig(t)
+// emptyWorker starts a service without circuits; elsewhere is a catalogue that has some.
+func emptyWorker(t *testing.T) (s *Service, config *Config, elsewhere *circuit.Catalogue) {
+	t.Helper()
+	config = testConfig(t)
 	elsewhere, err := config.OpenCatalogue()
 	if err != nil {
 		t.Fatal(err)
 	}
 	config.Circuits = filepath.Join(t.TempDir(), "empty")
-	s, err := Start(t.Context(), config, slog.New(slog.DiscardHandler))
-	if err != nil {
+	if s, err = Start(t.Context(), config, slog.New(slog.DiscardHandler)); err != nil {
 		t.Fatal(err)
 	}
+	return s, config, elsewhere
+}
+
+// Many jobs at once of a circuit that the worker lacks: it is fetched once, and all are proven. A worker with an empty folder that is to
+// preload it fetches it before it is ready.
+func TestFetch(t *testing.T) {
+	t.Parallel()
+	s, config, elsewhere := emptyWorker(t)
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() { ended <- s.Run(ctx) }()
@@ -61,7 +67,8 @@ func TestFetch(t *testing.T) {
 
 	config.Circuits = filepath.Join(t.TempDir(), "empty")
 	config.Preload = []string{"multiplier"}
-	if s, err = Start(t.Context(), config, slog.New(slog.DiscardHandler)); err != nil {
+	s, err := Start(t.Context(), config, slog.New(slog.DiscardHandler))
+	if err != nil {
 		t.Fatal(err)
 	}
 	fetchedOnce(t, s)
@@ -89,16 +96,7 @@ func fetchedOnce(t *testing.T, s *Service) {
 // While another process of the machine fetches a circuit, jobs of it are handed on. A worker that stops meanwhile waits for nobody.
 func TestFetchEndsWithTheWorker(t *testing.T) {
 	t.Parallel()
-	config := testConfig(t)
-	elsewhere, err := config.OpenCatalogue()
-	if err != nil {
-		t.Fatal(err)
-	}
-	config.Circuits = filepath.Join(t.TempDir(), "empty")
-	s, err := Start(t.Context(), config, slog.New(slog.DiscardHandler))
-	if err != nil {
-		t.Fatal(err)
-	}
+	s, _, elsewhere := emptyWorker(t)
 	info, err := PushCircuit(t.Context(), s.client, elsewhere, circuit.Ref{Name: "multiplier"}, false, nil)
 	if err != nil {
 		t.Fatal(err)

@@ -59,10 +59,10 @@ func (h *hand) take(ctx context.Context) (release func(), err error) {
 // done says that it is proven. Not ok means that the device has enough to do without it: the job is to be handed on.
 func (h *hand) weigh(witnesses, batch int) (done func(), ok bool) {
 	weight, whole := wholeTask, 0
-	if batch > 0 {
-		weight = max(1, min(witnesses, batch)*wholeTask/batch)
-	}
-	if batch > 0 && weight == wholeTask {
+	switch {
+	case batch > witnesses:
+		weight = max(1, witnesses*wholeTask/batch)
+	case batch > 0:
 		whole = 1
 	}
 	h.mu.Lock()
